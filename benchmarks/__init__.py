@@ -1,0 +1,1 @@
+"""Speed, memory and quality against peers, measured in one run."""

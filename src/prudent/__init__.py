@@ -1,0 +1,83 @@
+"""Learn which action to take from logged decisions whose records have gaps, and be careful about it."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prudent import worlds as worlds
+    from prudent.advice import Advice as Advice
+    from prudent.completions import Completions as Completions
+    from prudent.completions import PriceTable as PriceTable
+    from prudent.errors import InputProblem as InputProblem
+    from prudent.explanation import Explanation as Explanation
+    from prudent.log import Log as Log
+    from prudent.log import read_log as read_log
+    from prudent.log import read_table as read_table
+    from prudent.models.causal import CausalPVAE as CausalPVAE
+    from prudent.models.conditional import CPVAE as CPVAE
+    from prudent.models.fitted import Fitted as Fitted
+    from prudent.models.fitting import Sizes as Sizes
+    from prudent.models.model import Model as Model
+    from prudent.models.similarity import SPVAE as SPVAE
+    from prudent.networks.training import Training as Training
+    from prudent.policy import Policy as Policy
+    from prudent.propensity import Boosted as Boosted
+    from prudent.propensity import ImputedLogistic as ImputedLogistic
+    from prudent.propensity import Known as Known
+    from prudent.schema import Schema as Schema
+    from prudent.storage import load as load
+    from prudent.strategies import BestFrequencyLottery as BestFrequencyLottery
+    from prudent.strategies import Conservative as Conservative
+    from prudent.strategies import Imputation as Imputation
+    from prudent.strategies import MaximumExpectedReward as MaximumExpectedReward
+    from prudent.strategies import MostOftenBest as MostOftenBest
+    from prudent.strategies import Strategy as Strategy
+    from prudent.strategies import TailAverse as TailAverse
+
+__version__ = "0.1.0"
+
+# Names are looked up when they are first used: `prudent --help` must not wait for JAX.
+_HOME = {
+    "Advice": "advice",
+    "BestFrequencyLottery": "strategies",
+    "Boosted": "propensity",
+    "CPVAE": "models.conditional",
+    "CausalPVAE": "models.causal",
+    "Completions": "completions",
+    "Conservative": "strategies",
+    "Explanation": "explanation",
+    "Fitted": "models.fitted",
+    "Imputation": "strategies",
+    "ImputedLogistic": "propensity",
+    "InputProblem": "errors",
+    "Known": "propensity",
+    "Log": "log",
+    "MaximumExpectedReward": "strategies",
+    "Model": "models.model",
+    "MostOftenBest": "strategies",
+    "Policy": "policy",
+    "PriceTable": "completions",
+    "SPVAE": "models.similarity",
+    "Schema": "schema",
+    "Sizes": "models.fitting",
+    "Strategy": "strategies",
+    "TailAverse": "strategies",
+    "Training": "networks.training",
+    "load": "storage",
+    "read_log": "log",
+    "read_table": "log",
+}
+
+__all__ = [*_HOME, "worlds"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "worlds":
+        return importlib.import_module("prudent.worlds")
+    if name not in _HOME:
+        raise AttributeError(f"module 'prudent' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"prudent.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,138 @@
+"""Reading the cells of one column: which of them are gaps, and the rest as numbers, days or labels."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+import polars as pl
+
+from prudent.errors import InputProblem
+
+GAP_MARKS = (
+    *("", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "NaT", "null", "NULL", "None"),
+    *("?", "-", "--", ".", "missing", "Missing", "MISSING"),
+)
+"""Texts that mean "nothing recorded". "unknown" and "none" are left alone: they are answers in many tables."""
+
+_ISO_MOMENT = r"^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:Z|([+-])(\d{2}):?(\d{2}))?$"
+_SPELLED_OTHERWISE = r"(?i)^(-?\d+\.0+|-0|true|false)$"
+_SECONDS_PER_DAY = 86_400.0
+
+
+def without_gaps(cells: pl.Series, labels: Iterable[str] = ()) -> pl.Series:
+    """The cells with every kind of gap as null; a gap mark that the user named as a label stays a label."""
+    if cells.dtype.is_float():
+        return cells.fill_nan(None)
+    if cells.dtype.is_decimal() or cells.dtype == pl.Null:
+        return cells.cast(pl.Float64)
+    if cells.dtype in (pl.Categorical, pl.Enum, pl.String):
+        text = cells.cast(pl.String).str.strip_chars()
+        marks = [mark for mark in GAP_MARKS if mark not in set(labels)]
+        return text.set(text.is_in(marks).fill_null(False), None)
+    if cells.dtype.is_integer() or cells.dtype in (pl.Boolean, pl.Date, pl.Datetime):
+        return cells
+    raise InputProblem(
+        f"Column '{cells.name}' holds cells of type {cells.dtype}; turn them into numbers, text or dates first, "
+        f"or leave the column out with ignore=['{cells.name}']."
+    )
+
+
+def as_numbers(cells: pl.Series) -> pl.Series:
+    """Cells as float64, null where a cell is no number."""
+    if cells.dtype.is_temporal():
+        return pl.Series(cells.name, [None], dtype=pl.Float64).new_from_index(0, len(cells))
+    return cells.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def as_days(cells: pl.Series) -> pl.Series:
+    """Cells as days since 1970-01-01 (float64, UTC), null where a cell is no date and no ISO 8601 text."""
+    if cells.dtype == pl.Date:
+        return cells.to_physical().cast(pl.Float64)
+    if isinstance(cells.dtype, pl.Datetime):
+        return cells.dt.epoch("us").cast(pl.Float64) / (_SECONDS_PER_DAY * 1e6)
+    if cells.dtype == pl.String:
+        return _days_from_text(cells)
+    return pl.Series(cells.name, [None], dtype=pl.Float64).new_from_index(0, len(cells))
+
+
+def _days_from_text(cells: pl.Series) -> pl.Series:
+    # most text is no date, and most dates have no clock: only what has one is taken to pieces
+    days = cells.str.head(10).str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
+    longer = (days.is_not_null() & (cells.str.len_bytes() > 10)).arg_true()
+    days = days.set((cells.str.len_bytes() < 10).fill_null(False), None)
+    return days.scatter(longer, _days_with_clock(cells.gather(longer))) if len(longer) else days
+
+
+def _days_with_clock(cells: pl.Series) -> pl.Series:
+    def seconds(group: int, factor: float) -> pl.Expr:
+        part = pl.col("cell").str.extract(_ISO_MOMENT, group)
+        return part.cast(pl.Float64).fill_null(0.0) * factor
+
+    day = pl.col("cell").str.extract(_ISO_MOMENT, 1).str.to_date("%Y-%m-%d", strict=False)
+    clock = seconds(2, 3600) + seconds(3, 60) + seconds(4, 1)
+    east = pl.when(pl.col("cell").str.extract(_ISO_MOMENT, 5) == "-").then(-1.0).otherwise(1.0)
+    zone = east * (seconds(6, 3600) + seconds(7, 60))
+    days = day.to_physical().cast(pl.Float64) + (clock - zone) / _SECONDS_PER_DAY
+    return pl.DataFrame({"cell": cells}).select(days).to_series()
+
+
+def as_labels(cells: pl.Series) -> pl.Series:
+    """Cells as text in one spelling, so that 1, 1.0 and "1" are one category, and so are True and "true"."""
+    if cells.dtype == pl.Boolean:
+        return cells.replace_strict([False, True], ["False", "True"], return_dtype=pl.String)
+    text = cells.cast(pl.String)
+    if cells.dtype.is_integer() or cells.dtype.is_temporal() or not text.str.contains(_SPELLED_OTHERWISE).any():
+        return text
+    text = text.str.replace(r"^(-?\d+)\.0+$", "$1").str.replace(r"^-0$", "0")
+    return text.str.replace(r"(?i)^true$", "True").str.replace(r"(?i)^false$", "False")
+
+
+def label_text(label: object) -> str:
+    """One label in the spelling of `as_labels`.
+
+    >>> label_text(2.0), label_text("2"), label_text(True), label_text("true")
+    ('2', '2', 'True', 'True')
+    """
+    return as_labels(pl.Series([str(label).strip()])).item()
+
+
+def first_stray(cells: pl.Series, read: pl.Series) -> int | None:
+    """The first row whose cell is there but could not be read."""
+    return (cells.is_not_null() & read.is_null()).arg_max() if stray_count(cells, read) else None
+
+
+def stray_count(cells: pl.Series, read: pl.Series) -> int:
+    return int((cells.is_not_null() & read.is_null()).sum())
+
+
+def natural_order(label: str | int | float | bool) -> tuple:
+    """Sort key: numbers by size and before text, and text with numbers inside as people sort it.
+
+    >>> sorted(["dose 10", "dose 2", "10", "9"], key=natural_order)
+    ['9', '10', 'dose 2', 'dose 10']
+    """
+    try:
+        return (0, float(label), ())
+    except ValueError:
+        parts = re.split(r"(\d+)", str(label))
+        return (1, 0.0, tuple((part.casefold(), 0) if not part.isdigit() else ("", int(part)) for part in parts))
+
+
+def row_name(index: int) -> str:
+    """How every sentence points at a row of the user's table."""
+    return f"row {index + 1} (counting from 1)"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The close match as a question, or else the names there are.
+
+    >>> did_you_mean("agee", ["age", "site"])
+    "Did you mean 'age'?"
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name.casefold(), [one.casefold() for one in names], n=1, cutoff=0.6)
+    if close:
+        match = next(one for one in names if one.casefold() == close[0])
+        return f"Did you mean '{match}'?"
+    shown = ", ".join(f"'{one}'" for one in names[:12])
+    return f"There is {shown}{' and more' if len(names) > 12 else ''}."

@@ -1,0 +1,77 @@
+"""Completions: the plausible full records behind one record with gaps. One posterior, used by everything."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Bool, Float
+
+
+class Completions(eqx.Module):
+    """Draws of the full feature, observed cells held fixed (for one record; vmap for many).
+
+    Completion 0 is x̂, the most likely one (eq 4). It is a point, not a draw, so its weight is zero (log-weight −∞)
+    unless it is alone; the others carry normalised log-weights. `log_density` is log p(x | x̃), comparable within the
+    record, in encoded units.
+    """
+
+    values: Float[Array, "completion attribute"]
+    log_weights: Float[Array, " completion"]
+    log_density: Float[Array, " completion"]
+
+
+class PriceTable(eqx.Module):
+    """What a strategy chooses from: the price of every action on every completion (one record)."""
+
+    prices: Float[Array, "completion action"]
+    log_weights: Float[Array, " completion"]
+    log_density: Float[Array, " completion"]
+
+    @property
+    def weights(self) -> Float[Array, " completion"]:
+        return jnp.exp(self.log_weights)
+
+    @property
+    def expected(self) -> Float[Array, " action"]:
+        """E[θ(X, a) | x̃] for every action."""
+        return self.weights @ self.prices
+
+    @property
+    def best_frequency(self) -> Float[Array, " action"]:
+        """The posterior probability that each action is the best one, P(a(X) = a | x̃)."""
+        best = jax.nn.one_hot(jnp.argmax(self.prices, axis=1), self.prices.shape[1])
+        return self.weights @ best
+
+    @property
+    def action_entropy(self) -> Float[Array, ""]:
+        """H(a(X) | x̃) in bits: how unsure the best action is, given the gaps."""
+        frequency = self.best_frequency
+        bits = -jnp.sum(jnp.where(frequency > 0, frequency * jnp.log2(jnp.maximum(frequency, 1e-30)), 0.0))
+        return jnp.maximum(bits, 0.0)
+
+    @property
+    def effective_completions(self) -> Float[Array, ""]:
+        return 1.0 / jnp.sum(self.weights**2)
+
+
+def assemble(
+    values: Float[Array, "completion attribute"],
+    log_weights: Float[Array, " completion"],
+    log_density: Float[Array, " completion"],
+    observed: Bool[Array, " attribute"],
+    extra: int = 0,
+) -> Completions:
+    """Put the most likely completion first.
+
+    The last `extra` rows are candidates for x̂ only, not draws, and leave after the choice. With nothing missing every
+    completion is the record itself, so all densities are made equal.
+    """
+    log_density = jnp.where(jnp.all(observed), 0.0, log_density)
+    most_likely = jnp.argmax(log_density)
+    draws = values.shape[0] - extra
+    weights = log_weights[:draws] - logsumexp(log_weights[:draws])
+    return Completions(
+        jnp.concatenate([values[most_likely][None], values[:draws]]),
+        jnp.concatenate([jnp.array([-jnp.inf]), weights]),
+        jnp.concatenate([log_density[most_likely][None], log_density[:draws]]),
+    )

@@ -1,0 +1,249 @@
+"""CPVAE (paper III-D): action into encoder and decoder, the reward as one more attribute that may be missing."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp, ndtri
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from prudent.columns import Column
+from prudent.completions import Completions, assemble
+from prudent.log import Log
+from prudent.models.fitted import Fitted
+from prudent.models.fitting import (
+    Progress,
+    RewardScale,
+    Sizes,
+    active_latents,
+    check_log,
+    check_settings,
+    report_of,
+    reward_scale,
+    training_arrays,
+)
+from prudent.models.model import Model
+from prudent.networks import decoder as decoding
+from prudent.networks.decoder import Decoder, Distributions
+from prudent.networks.draws import quasi_random
+from prudent.networks.layout import Cells, Layout, layout_of
+from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
+from prudent.networks.training import Members, Training, initialise, train
+from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.schema import Schema
+
+
+class ConditionalNetwork(eqx.Module):
+    """q(z | x̃, a, R̃), p(x, R | z, a) and a learnt p(z | a). The layout's last attribute is the reward."""
+
+    layout: Layout
+    encoder: SetEncoder
+    decoder: Decoder
+    prior_mean: Float[Array, "action latent"]
+    prior_log_scale: Float[Array, "action latent"]
+
+    def __init__(self, layout: Layout, actions: int, sizes: dict[str, int], key: PRNGKeyArray):
+        keys = jax.random.split(key)
+        latent = sizes["latent"]
+        self.layout = layout
+        self.encoder = SetEncoder(layout, context=actions, **sizes, key=keys[0])
+        self.decoder = Decoder(layout, latent=latent + actions, width=sizes["width"], key=keys[1])
+        self.prior_mean, self.prior_log_scale = jnp.zeros((2, actions, latent))
+
+    def encode(self, cells: Cells, observed: Bool[Array, " attribute"], action: Array) -> GaussianPosterior:
+        return self.encoder(self.layout, cells, self.layout.split(observed), self._one_hot(action))
+
+    def decode(self, latent: Float[Array, " latent"], action: Array) -> Distributions:
+        return self.decoder(self.layout, jnp.concatenate([latent, self._one_hot(action)]))
+
+    def prior_draw(self, normal: Float[Array, " latent"], action: Array) -> Float[Array, " latent"]:
+        return self.prior_mean[action] + jnp.exp(self.prior_log_scale[action]) * normal
+
+    def prior_log_prob(self, latent: Float[Array, " latent"], action: Array) -> Float[Array, ""]:
+        log_scale = self.prior_log_scale[action]
+        return standard_normal_log_prob((latent - self.prior_mean[action]) / jnp.exp(log_scale)) - jnp.sum(log_scale)
+
+    def bound(
+        self, cells: Cells, counted: Bool[Array, " attribute"], posterior: GaussianPosterior, normal: Array, action: Array
+    ) -> Float[Array, ""]:
+        """log p(cells | z, a) + log p(z | a) − log q(z | …) at one draw."""
+        latent = posterior.draw(normal)
+        fit = decoding.log_prob(self.decode(latent, action), cells, self.layout.split(counted))
+        return fit + self.prior_log_prob(latent, action) - posterior.log_prob_of_draw(normal)
+
+    def expected_reward(self, values: Float[Array, " attribute"], action: Array) -> Float[Array, ""]:
+        """One pass with the reward missing: what the decoder expects of it."""
+        cells, observed = self.layout.cells(values), jnp.ones(values.size, bool).at[-1].set(False)
+        latent = self.encode(cells, observed, action).mean
+        return self.layout.values(decoding.mode(self.decode(latent, action)))[-1]
+
+    def _one_hot(self, action: Array) -> Float[Array, " action"]:
+        return jax.nn.one_hot(action, self.prior_mean.shape[0])
+
+
+@dataclass(frozen=True)
+class ConditionalLoss:
+    """The IPS-weighted bound of the paper's last loss; the encoder sees the reward half of the time."""
+
+    hide: float
+
+    def __call__(
+        self, network: ConditionalNetwork, record: dict[str, Array], uniforms: Array, hiding: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        observed, action = record["observed"], record["action"]
+        show_reward = (hiding[-1] < 0.5) & observed[-1]
+        seen = (observed & (hiding >= self.hide)).at[-1].set(show_reward)
+        cells = network.layout.cells(record["values"])
+        posterior = network.encode(cells, seen, action)
+        normals = ndtri(uniforms[:, : network.encoder.latent])
+        bounds = jax.vmap(lambda normal: network.bound(cells, observed, posterior, normal, action))(normals)
+        return -record["weight"] * jnp.mean(bounds), record["weight"] * jnp.mean(bounds)
+
+
+class ConditionalModel(Model):
+    """Fitted CPVAE. Given x̃ the action says nothing more about x, so completions take turns over the actions."""
+
+    networks: Members
+    scale: RewardScale
+    shares: Float[Array, " action"]
+
+    @property
+    def members(self) -> int:
+        return self.networks.count
+
+    @property
+    def draw_size(self) -> int:
+        """One per latent coordinate, one per attribute (the reward's is not used), one for whose turn it is."""
+        return self.networks.shared.encoder.latent + self.networks.shared.layout.attributes + 1
+
+    def complete(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        literal: bool,
+    ) -> Completions:
+        values, seen = jnp.append(values, 0.0), jnp.append(observed, False)
+        common = jnp.argmax(self.shares)
+        draws = uniforms.shape[0] * uniforms.shape[1]
+
+        def draw(network: ConditionalNetwork, own: Float[Array, "sample uniform"]) -> Array:
+            """Candidates of one member, its x̂ last."""
+            layout, latents = network.layout, network.encoder.latent
+            known, parts = layout.cells(values), layout.split(seen)
+
+            def one(uniform: Array) -> Array:
+                action = jnp.minimum(jnp.sum(jnp.cumsum(self.shares) < uniform[-1]), self.shares.size - 1)
+                normal = ndtri(uniform[:latents])
+                if literal:
+                    return layout.values(decoding.mode(network.decode(network.prior_draw(normal, action), action)))
+                latent = network.encode(known, seen, action).draw(normal)
+                drawn = decoding.draw(network.decode(latent, action), layout.split(uniform[latents:-1]))
+                return layout.values(layout.hold(parts, known, drawn))
+
+            centre = decoding.mode(network.decode(network.encode(known, seen, common).mean, common))
+            centre = layout.values(centre if literal else layout.hold(parts, known, centre))
+            return jnp.concatenate([jax.vmap(one)(own), centre[None]])
+
+        drawn = self.networks.each(draw, uniforms)
+        everyone = jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:, -1]])
+        if not literal:
+            everyone = jnp.where(seen[None, :], values[None, :], everyone)
+
+        def density(network: ConditionalNetwork) -> Float[Array, " completion"]:
+            if literal:
+                return jax.vmap(lambda full: _literal_density(network, values, seen, full, common))(everyone)
+            return jax.vmap(lambda full: _log_density(network, full, self.shares))(everyone)
+
+        log_density = logsumexp(self.networks.each(density), axis=0)
+        fixed = observed & (not literal)
+        return assemble(everyone[:, :-1], jnp.zeros(len(everyone)), log_density, fixed, extra=drawn.shape[0])
+
+    def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        full = jnp.append(values, 0.0)
+        actions = jnp.arange(self.shares.size)
+        prices = self.networks.each(lambda n: jax.vmap(lambda action: n.expected_reward(full, action))(actions))
+        return self.scale.restore(prices)
+
+
+def _log_density(network: ConditionalNetwork, full: Array, shares: Float[Array, " action"]) -> Float[Array, ""]:
+    """log Σ_a share_a p(x | a), each at the centre of q(z | x, a)."""
+    cells, known = network.layout.cells(full), jnp.ones(full.size, bool).at[-1].set(False)
+
+    def given(action: Array) -> Float[Array, ""]:
+        posterior = network.encode(cells, known, action)
+        return network.bound(cells, known, posterior, jnp.zeros(network.encoder.latent), action)
+
+    return logsumexp(jax.vmap(given)(jnp.arange(shares.size)) + jnp.log(shares))
+
+
+def _literal_density(network: ConditionalNetwork, values: Array, seen: Array, full: Array, action: Array) -> Array:
+    """log Π p(x_j | Z) with Z the encoder's answer to x̃ (eq 13)."""
+    everything = jnp.ones(full.size, bool).at[-1].set(False)
+    latent = network.encode(network.layout.cells(values), seen, action).mean
+    return decoding.log_prob(
+        network.decode(latent, action), network.layout.cells(full), network.layout.split(everything)
+    )
+
+
+def _posterior_mean(network: ConditionalNetwork, row: dict[str, Array]) -> Float[Array, " latent"]:
+    return network.encode(network.layout.cells(row["values"]), row["observed"], row["action"]).mean
+
+
+def _with_reward(schema: Schema) -> Layout:
+    return layout_of(Schema((*schema.columns, Column("reward", "real"))))
+
+
+@dataclass(frozen=True)
+class CPVAE:
+    """Conditional model, as the paper has it; kept for comparison (`CausalPVAE` does better, see the benchmarks).
+
+    samples: draws of z per record in the bound (plain average, as in the paper's ELBO).
+    propensity: its inverse weights the whole bound, clipped and normalised.
+    """
+
+    members: int = 1
+    samples: int = 4
+    hide: float = 0.1
+    propensity: ImputedLogistic | Boosted | Known = ImputedLogistic()
+    sizes: Sizes = Sizes()
+    training: Training = Training()
+
+    def __post_init__(self) -> None:
+        check_settings("CPVAE", self.members, self.samples, self.hide)
+
+    def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> ConditionalNetwork:
+        return ConditionalNetwork(_with_reward(schema), actions, self.sizes.of(schema), key)
+
+    def blank(self, schema: Schema, actions: int) -> ConditionalModel:
+        """An untrained model of the same shape, to be filled from a folder."""
+        networks = initialise(partial(self.network, schema, actions), self.members, 0)
+        return ConditionalModel(networks, RewardScale(jnp.float32(0), jnp.float32(1)), jnp.zeros(actions))
+
+    def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
+        """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
+        check_log(log)
+        scale = reward_scale(log)
+        propensity = self.propensity.fit(log, seed=seed)
+        data = training_arrays(log, scale, propensity.weights())
+        data["values"] = np.column_stack([data["values"], data["reward"]])
+        data["observed"] = np.column_stack([data["observed"], log.rewarded])
+        networks = partial(self.network, log.schema, len(log.action_labels))
+        latent = self.sizes.of(log.schema)["latent"]
+        trained = train(
+            networks,
+            ConditionalLoss(self.hide),
+            data,
+            points=quasi_random(self.samples, latent, seed),
+            training=self.training,
+            members=self.members,
+            seed=seed,
+            judged=log.rewarded,
+            progress=progress,
+        )
+        shares = np.bincount(log.actions[log.rewarded], minlength=len(log.action_labels)) / log.rewarded.sum()
+        model = ConditionalModel(trained.networks, scale, jnp.asarray(shares, jnp.float32))
+        return Fitted.of(self, log, model, report_of(log, trained, active_latents(trained.networks, _posterior_mean, data), propensity))

@@ -1,0 +1,53 @@
+"""A fitted model: what it learnt, and the words of the table it learnt from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from prudent.log import ActionLabel, Log
+from prudent.models.fitting import FitReport
+from prudent.models.model import Model
+from prudent.schema import Schema
+from prudent.strategies import MaximumExpectedReward, Strategy
+
+if TYPE_CHECKING:
+    from prudent.policy import Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model with the schema and actions of its log. Only a fitted model has a policy.
+
+    Wrap a model of your own the same way: anything with `complete` and `price` (see `prudent.models.model.Model`).
+    """
+
+    model: Model
+    settings: Any
+    schema: Schema
+    action_labels: tuple[ActionLabel, ...]
+    minimize: bool
+    report: FitReport
+
+    @classmethod
+    def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> Fitted:
+        return cls(model, settings, log.schema, log.action_labels, log.minimize, report)
+
+    def policy(self, strategy: Strategy | None = None, **options: Any) -> Policy:
+        """Choose by `strategy` (default: the highest expected reward); options as in `prudent.Policy`."""
+        from prudent.policy import Policy
+
+        return Policy(self, MaximumExpectedReward() if strategy is None else strategy, **options)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a folder; a crash in the middle leaves the old one, or none."""
+        from prudent.storage import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"<fitted {type(self.settings).__name__}: {len(self.schema)} attributes, {len(self.action_labels)} actions, "
+            f"{self.report.rewarded} decisions with outcome>"
+        )

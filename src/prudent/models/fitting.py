@@ -1,0 +1,123 @@
+"""What the three models share when they are fitted: sizes, checks, training arrays, the report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prudent.errors import InputProblem, require
+from prudent.log import Log
+from prudent.networks.training import Members, Trained
+from prudent.propensity import FittedPropensity
+from prudent.schema import Schema
+
+ACTIVE_VARIANCE = 0.01
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Widths of the networks. `latent=None` follows the table: as many as attributes, at least 4, at most 12."""
+
+    latent: int | None = None
+    width: int = 64
+    embedding: int = 8
+    summary: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("width", "embedding", "summary"):
+            require(getattr(self, name) >= 1, "Sizes", name, "be at least 1", getattr(self, name))
+        require(self.latent is None or self.latent >= 1, "Sizes", "latent", "be at least 1 or None", self.latent)
+
+    def of(self, schema: Schema) -> dict[str, int]:
+        latent = min(max(len(schema), 4), 12) if self.latent is None else self.latent
+        return {"latent": latent, "width": self.width, "embedding": self.embedding, "summary": self.summary}
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What happened during fitting: rows used, rounds of training, what to know before trusting the model."""
+
+    rows: int
+    rewarded: int
+    rounds: int
+    held_out_bound: tuple[float, ...]
+    notes: tuple[str, ...]
+
+
+class RewardScale(eqx.Module):
+    """Networks see standardised rewards; prices leave in the user's units (higher is better)."""
+
+    location: Float[Array, ""]
+    scale: Float[Array, ""]
+
+    def restore(self, prices: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.location + self.scale * prices
+
+
+def check_settings(owner: str, members: int, samples: int, hide: float) -> None:
+    require(members >= 1, owner, "members", "be at least 1", members)
+    require(samples >= 1, owner, "samples", "be at least 1", samples)
+    require(0 <= hide < 1, owner, "hide", "be in [0, 1)", hide)
+
+
+def check_log(log: Log) -> None:
+    if int(log.rewarded.sum()) < 20:
+        raise InputProblem(
+            f"The log has only {int(log.rewarded.sum())} rows with both an action and a reward; "
+            "prudent needs at least 20 to fit a model. Collect more decisions."
+        )
+
+
+def reward_scale(log: Log) -> RewardScale:
+    rewards = log.rewards[log.rewarded]
+    spread = float(rewards.std())
+    if not spread > 0:
+        raise InputProblem(
+            f"Every reward in the log is {rewards[0]:g}, so no action can be better than another. "
+            "Name the column that says how each decision turned out."
+        )
+    return RewardScale(jnp.float32(rewards.mean()), jnp.float32(spread))
+
+
+def training_arrays(log: Log, scale: RewardScale, weights: np.ndarray | None) -> dict[str, np.ndarray]:
+    """The log as the loss sees it; a row without reward has weight zero and still teaches the features."""
+    rewarded = log.rewarded
+    standardised = (np.where(rewarded, log.rewards, 0.0) - float(scale.location)) / float(scale.scale)
+    return {
+        "values": log.values,
+        "observed": log.observed,
+        "action": np.where(rewarded, log.actions, 0).astype(np.int32),
+        "reward": np.where(rewarded, standardised, 0.0).astype(np.float32),
+        "weight": np.where(rewarded, 1.0 if weights is None else weights, 0.0).astype(np.float32),
+    }
+
+
+def report_of(log: Log, trained: Trained, active_latents: int, propensity: FittedPropensity | None) -> FitReport:
+    notes = list(log.notes)
+    if active_latents == 0:
+        notes.append(
+            "The latent variables carry nothing (posterior collapse): gaps are filled without regard to what was "
+            "observed. The attributes may be unrelated, or the log too small."
+        )
+    if propensity is not None:
+        weights = propensity.weights()[log.rewarded]
+        effective = float(weights.sum() ** 2 / (weights**2).sum())
+        notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
+    bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
+    return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
+
+
+def active_latents(
+    networks: Members, posterior_mean: Callable[[Any, dict[str, Array]], Array], data: dict[str, np.ndarray]
+) -> int:
+    """Latent coordinates whose posterior mean moves from record to record, in the poorest member."""
+    rows = {name: jnp.asarray(column[:1000]) for name, column in data.items()}
+    means = eqx.filter_jit(lambda own: own.each(lambda n: jax.vmap(lambda row: posterior_mean(n, row))(rows)))(networks)
+    return int(jnp.min(jnp.sum(jnp.var(means, axis=1) > ACTIVE_VARIANCE, axis=1)))

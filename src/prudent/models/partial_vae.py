@@ -1,0 +1,173 @@
+"""The partial VAE (paper III-A): a distribution over complete records, learnt from records with gaps."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import logsumexp, ndtri
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from prudent.completions import Completions, assemble
+from prudent.models.model import pool
+from prudent.networks import decoder as decoding
+from prudent.networks.decoder import Decoder, Distributions
+from prudent.networks.layout import Cells, Layout
+from prudent.networks.set_encoder import SetEncoder, standard_normal_log_prob
+from prudent.networks.training import Members
+
+DENSITY_SAMPLES = 4
+"""Importance samples behind each completion's density; the full-covariance encoder needs few."""
+
+
+class Samples(NamedTuple):
+    """K importance samples of one record: decoded distributions, completed cells, log-weights (not normalised)."""
+
+    distributions: Distributions
+    cells: Cells
+    log_weights: Float[Array, " sample"]
+
+
+class PartialVAE(eqx.Module):
+    """Set encoder, heterogeneous decoder, standard normal prior. Methods are for one record."""
+
+    layout: Layout
+    encoder: SetEncoder
+    decoder: Decoder
+
+    def __init__(self, layout: Layout, *, latent: int, width: int, embedding: int, summary: int, key: PRNGKeyArray):
+        keys = jax.random.split(key)
+        self.layout = layout
+        self.encoder = SetEncoder(
+            layout, embedding=embedding, summary=summary, width=width, latent=latent, key=keys[0]
+        )
+        self.decoder = Decoder(layout, latent=latent, width=width, key=keys[1])
+
+    @property
+    def draw_size(self) -> int:
+        """Uniforms a sample needs: one per latent coordinate, one per attribute."""
+        return self.encoder.latent + self.layout.attributes
+
+    def sample(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        seen: Bool[Array, " attribute"],
+        uniforms: Float[Array, "sample uniform"],
+    ) -> Samples:
+        """Draw z from q(z | seen cells) and gaps from p(x | z); weight by p(observed | z) p(z) / q(z)."""
+        known = self.layout.cells(values)
+        observed_parts = self.layout.split(observed)
+        posterior = self.encoder(self.layout, known, self.layout.split(seen))
+
+        def one(uniform: Float[Array, " uniform"]) -> Samples:
+            normal = ndtri(uniform[: self.encoder.latent])
+            latent = posterior.draw(normal)
+            distributions = self.decoder(self.layout, latent)
+            log_weight = (
+                decoding.log_prob(distributions, known, observed_parts)
+                + standard_normal_log_prob(latent)
+                - posterior.log_prob_of_draw(normal)
+            )
+            drawn = decoding.draw(distributions, self.layout.split(uniform[self.encoder.latent :]))
+            return Samples(distributions, self.layout.hold(observed_parts, known, drawn), log_weight)
+
+        return jax.vmap(one)(uniforms)
+
+    def posterior_mean(self, record: dict[str, Array]) -> Float[Array, " latent"]:
+        return self.encoder(self.layout, self.layout.cells(record["values"]), self.layout.split(record["observed"])).mean
+
+    def log_density(self, cells: Cells, uniforms: Float[Array, "sample uniform"]) -> Float[Array, ""]:
+        """log p(x) of a complete record: a few importance samples from q(z | x), which knows every cell."""
+        everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
+        posterior = self.encoder(self.layout, cells, everything)
+
+        def one(uniform: Float[Array, " uniform"]) -> Float[Array, ""]:
+            normal = ndtri(uniform[: self.encoder.latent])
+            latent = posterior.draw(normal)
+            fit = decoding.log_prob(self.decoder(self.layout, latent), cells, everything)
+            return fit + standard_normal_log_prob(latent) - posterior.log_prob_of_draw(normal)
+
+        return log_mean(jax.vmap(one)(uniforms))
+
+    def most_likely(self, samples: Samples, known: Cells, observed: tuple[Array, ...]) -> Cells:
+        """A candidate for x̂: gaps at the weighted mean of the samples (numbers) or their likeliest level."""
+        weights = jax.nn.softmax(samples.log_weights)
+        centres = []
+        for group, distribution in zip(self.layout.groups, samples.distributions, strict=True):
+            if group.discrete:
+                mixture = jnp.tensordot(weights, jnp.exp(distribution.log_probabilities), axes=1)
+                centres.append(decoding.Levels(mixture).mode())
+            else:
+                centres.append(weights @ distribution.mean)
+        return self.layout.hold(observed, known, tuple(centres))
+
+    def literally(self, values: Array, observed: Array, uniforms: Float[Array, "sample uniform"]) -> tuple[Array, Array]:
+        """Eq 7 as the paper implements it: x̂ and p(x|x̃) from one pass, candidates decoded from the prior.
+
+        Returns the candidates' values, x̂ last, and their log-densities. No cell is held fixed.
+        """
+        known = self.layout.cells(values)
+        posterior = self.encoder(self.layout, known, self.layout.split(observed))
+        distributions = self.decoder(self.layout, posterior.mean)
+        everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
+
+        def generate(uniform: Float[Array, " uniform"]) -> Cells:
+            return decoding.mode(self.decoder(self.layout, ndtri(uniform[: self.encoder.latent])))
+
+        drawn = jax.vmap(generate)(uniforms)
+        cells = jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), drawn, decoding.mode(distributions))
+        density = jax.vmap(lambda own: decoding.log_prob(distributions, own, everything))(cells)
+        return jax.vmap(self.layout.values)(cells), density
+
+
+def complete(
+    networks: Members,
+    features: Callable[[Any], PartialVAE],
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Float[Array, "member sample uniform"],
+    literal: bool,
+) -> Completions:
+    """Completions pooled over members; `features` finds the partial VAE inside a member's network.
+
+    A completion's density is the members' mean of p(x)/p(x̃), each by importance samples from an encoder that sees the
+    completed record. (A mixture over the draws' own components would rank draws by their own noise.)
+    """
+    draws = uniforms.shape[0] * uniforms.shape[1]
+    if literal:
+        drawn, density = networks.each(lambda n, own: features(n).literally(values, observed, own), uniforms)
+        # one member is the paper's method; with more, each judges its own candidates against its own x̂
+        density = density - density[:, -1:]
+        return assemble(
+            jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:1, -1]]),
+            jnp.zeros(draws + 1),
+            jnp.concatenate([density[:, :-1].reshape(draws), density[:1, -1]]),
+            observed & False,
+            extra=1,
+        )
+
+    def sample(network: Any, own: Array) -> tuple[Array, Array, Array, Array]:
+        model = features(network)
+        samples = model.sample(values, observed, observed, own)
+        centre = model.most_likely(samples, model.layout.cells(values), model.layout.split(observed))
+        to_values = model.layout.values
+        return jax.vmap(to_values)(samples.cells), samples.log_weights, to_values(centre), log_mean(samples.log_weights)
+
+    drawn, log_weights, centres, evidence = networks.each(sample, uniforms)
+    everyone = jnp.concatenate([drawn.reshape(draws, -1), centres])
+    # round trips through the groups may differ in the last bit; what was observed is given back untouched
+    everyone = jnp.where(observed[None, :], values[None, :], everyone)
+
+    def density(network: Any, own: Array, evidence: Array) -> Float[Array, " completion"]:
+        model = features(network)
+        return jax.vmap(lambda v: model.log_density(model.layout.cells(v), own[:DENSITY_SAMPLES]))(everyone) - evidence
+
+    log_density = logsumexp(networks.each(density, uniforms, evidence), axis=0) - jnp.log(networks.count)
+    return assemble(everyone, pool(log_weights), log_density, observed, extra=centres.shape[0])
+
+
+def log_mean(log_weights: Float[Array, " sample"]) -> Float[Array, ""]:
+    """The importance-weighted bound of log p(x̃) (IWAE; one sample gives the ELBO)."""
+    return logsumexp(log_weights) - jnp.log(log_weights.size)

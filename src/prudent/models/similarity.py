@@ -1,0 +1,229 @@
+"""SPVAE (paper III-B): the reward of a full record is the rewards of similar logged records, weighted."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from prudent.completions import Completions
+from prudent.errors import require
+from prudent.log import Log
+from prudent.models import partial_vae
+from prudent.models.fitted import Fitted
+from prudent.models.fitting import (
+    Progress,
+    RewardScale,
+    Sizes,
+    active_latents,
+    check_log,
+    check_settings,
+    report_of,
+    reward_scale,
+    training_arrays,
+)
+from prudent.models.model import Model
+from prudent.models.partial_vae import PartialVAE, log_mean
+from prudent.networks import decoder as decoding
+from prudent.networks.draws import quasi_random
+from prudent.networks.layout import layout_of
+from prudent.networks.training import Members, Training, initialise, train
+from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.schema import Schema
+
+BLOCK = 256
+
+Form = Literal["self_normalised", "inverse_propensity", "matching"]
+
+
+@dataclass(frozen=True)
+class FeatureLoss:
+    """The importance-weighted bound of log p(x̃) alone."""
+
+    hide: float
+
+    def __call__(
+        self, network: PartialVAE, record: dict[str, Array], uniforms: Array, hiding: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        seen = record["observed"] & (hiding >= self.hide)
+        bound = log_mean(network.sample(record["values"], record["observed"], seen, uniforms).log_weights)
+        return -bound, bound
+
+
+class Logged(eqx.Module):
+    """Logged rows as attention keys, in blocks of one action each; padding rows have a constant of −∞.
+
+    `gain` is Rᵢ/π̂0 (or Rᵢ), `share` is 1/π̂0 (or 1): what a row adds above and below the fraction of its action.
+    """
+
+    keys: Float[Array, "member block row statistic"]
+    constants: Float[Array, "member block row"]
+    gain: Float[Array, "block row"]
+    share: Float[Array, "block row"]
+    action: Array
+
+    def prices(self, member_keys: Array, member_constants: Array, query: Array, actions: int, over_all: bool) -> Array:
+        """θ̂(x, ·) by online softmax over the blocks: memory does not grow with the log (eq 12, or its fractions)."""
+
+        def block(carry: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
+            keys, constants, gain, share, action = own
+            logits = keys @ query + constants
+            top, *sums = carry
+            highest = jnp.maximum(top[action], jnp.max(logits))
+            weights = jnp.exp(logits - highest)
+            added = (weights @ gain, weights @ share, jnp.sum(weights))
+            shrink = jnp.exp(top[action] - highest)
+            return (
+                top.at[action].set(highest),
+                *(old.at[action].set(old[action] * shrink + new) for old, new in zip(sums, added, strict=True)),
+            ), None
+
+        zeros = jnp.zeros(actions)
+        start = (jnp.full(actions, -1e30), zeros, zeros, zeros)
+        own = (member_keys, member_constants, self.gain, self.share, self.action)
+        (top, gain, share, plain), _ = jax.lax.scan(block, start, own)
+        if over_all:  # eq 12: weights sum to one over all logged rows, whatever their action
+            relative = jnp.exp(top - jnp.max(top))
+            return relative * gain / jnp.sum(relative * plain)
+        return gain / jnp.maximum(share, 1e-30)
+
+
+class SimilarityModel(Model):
+    """Fitted SPVAE. Read as attention: statistics of x are the query, decoded logged rows the keys, rewards the values."""
+
+    networks: Members
+    logged: Logged
+    scale: RewardScale
+    actions: int = eqx.field(static=True)
+    form: Form = eqx.field(static=True)
+
+    @property
+    def members(self) -> int:
+        return self.networks.count
+
+    @property
+    def draw_size(self) -> int:
+        return self.networks.shared.draw_size
+
+    def complete(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        literal: bool,
+    ) -> Completions:
+        return partial_vae.complete(self.networks, lambda n: n, values, observed, uniforms, literal)
+
+    def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        layout = self.networks.shared.layout
+        query = layout.statistics(layout.cells(values))
+        over_all = self.form == "inverse_propensity"
+        prices = jax.vmap(lambda k, c: self.logged.prices(k, c, query, self.actions, over_all))
+        return self.scale.restore(prices(self.logged.keys, self.logged.constants))
+
+
+@eqx.filter_jit
+def _keys(networks: Members, values: Array, observed: Array) -> tuple[Array, Array]:
+    """Decoded natural parameters of p(x | x̃ᵢ) at the posterior's mean, for every member and logged row."""
+
+    def one(network: PartialVAE, own: Array, seen: Array) -> tuple[Array, Array]:
+        layout = network.layout
+        posterior = network.encoder(layout, layout.cells(own), layout.split(seen))
+        return decoding.natural(network.decoder(layout, posterior.mean))
+
+    def rows(network: PartialVAE) -> tuple[Array, Array]:
+        return jax.lax.map(lambda row: one(network, *row), (values, observed), batch_size=BLOCK)
+
+    return networks.each(rows)
+
+
+def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndarray | None, rows: np.ndarray) -> Logged:
+    """Sort rows by action into whole blocks, so that a block feeds one action's running sums."""
+    actions = len(log.action_labels)
+    per_action = [rows[log.actions[rows] == action] for action in range(actions)]
+    blocks = [max(1, math.ceil(len(own) / BLOCK)) for own in per_action]
+    index = np.full((sum(blocks), BLOCK), -1)
+    flat, start = index.reshape(-1), 0
+    for own, count in zip(per_action, blocks, strict=True):
+        flat[start : start + len(own)] = own
+        start += count * BLOCK
+    real = index >= 0
+    share = np.where(real, 1.0 if taken is None else 1.0 / taken[index], 0.0)
+    keys, constants = _keys(networks, log.values[flat], log.observed[flat])
+    shape = (networks.count, *index.shape)
+    return Logged(
+        keys.reshape(*shape, -1),
+        jnp.where(jnp.asarray(real)[None], constants.reshape(shape), -jnp.inf),
+        jnp.asarray(np.where(real, rewards[index], 0.0) * share, jnp.float32),
+        jnp.asarray(share, jnp.float32),
+        jnp.asarray(np.repeat(np.arange(actions), blocks), jnp.int32),
+    )
+
+
+@dataclass(frozen=True)
+class SPVAE:
+    """Similarity model: θ̂(x,a) = Σ wᵢ 1[Aᵢ=a] Rᵢ / π̂0(a|x̃ᵢ) with wᵢ ∝ p(x|x̃ᵢ).
+
+    form: "self_normalised" divides by the same sum without Rᵢ; "inverse_propensity" is eq 12 as printed; "matching" is
+        the appendix form, which needs no propensity.
+    logged_rows: use a random subset of this many logged rows (the paper's remark); None uses all, streamed in blocks.
+    A fitted SPVAE keeps the logged rows it compares with: its folder holds what the log held.
+    """
+
+    members: int = 1
+    samples: int = 20
+    hide: float = 0.1
+    form: Form = "self_normalised"
+    propensity: ImputedLogistic | Boosted | Known = ImputedLogistic()
+    logged_rows: int | None = None
+    sizes: Sizes = Sizes()
+    training: Training = Training()
+
+    def __post_init__(self) -> None:
+        check_settings("SPVAE", self.members, self.samples, self.hide)
+        forms = ("self_normalised", "inverse_propensity", "matching")
+        require(self.form in forms, "SPVAE", "form", f"be one of {', '.join(forms)}", self.form)
+        wanted = self.logged_rows
+        require(wanted is None or wanted >= 20, "SPVAE", "logged_rows", "be at least 20 or None", wanted)
+
+    def network(self, schema: Schema, key: PRNGKeyArray) -> PartialVAE:
+        return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)
+
+    def blank(self, schema: Schema, actions: int) -> SimilarityModel:
+        """An untrained model of the same shape, to be filled from a folder; sizes of the log are left open (0)."""
+        networks = initialise(partial(self.network, schema), self.members, 0)
+        sums = jnp.zeros((0, BLOCK))
+        keys = jnp.zeros((self.members, 0, BLOCK, 0))
+        logged = Logged(keys, keys[..., 0:1].sum(-1), sums, sums, jnp.zeros(0, jnp.int32))
+        return SimilarityModel(networks, logged, RewardScale(jnp.float32(0), jnp.float32(1)), actions, self.form)
+
+    def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
+        """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
+        check_log(log)
+        scale = reward_scale(log)
+        data = training_arrays(log, scale, None)
+        trained = train(
+            partial(self.network, log.schema),
+            FeatureLoss(self.hide),
+            data,
+            points=quasi_random(self.samples, self.sizes.of(log.schema)["latent"] + len(log.schema), seed),
+            training=self.training,
+            members=self.members,
+            seed=seed,
+            progress=progress,
+        )
+        propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
+        rows = np.flatnonzero(log.rewarded)
+        if self.logged_rows is not None and self.logged_rows < len(rows):
+            rows = np.sort(np.random.default_rng(seed).choice(rows, self.logged_rows, replace=False))
+        taken = None if propensity is None else propensity.taken
+        logged = logged_rows(trained.networks, log, data["reward"], taken, rows)
+        model = SimilarityModel(trained.networks, logged, scale, len(log.action_labels), self.form)
+        active = active_latents(trained.networks, PartialVAE.posterior_mean, data)
+        return Fitted.of(self, log, model, report_of(log, trained, active, propensity))
+

@@ -1,0 +1,157 @@
+"""The heterogeneous decoder: from a latent vector to one distribution per attribute, as in HI-VAE."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln, ndtri
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from prudent.networks.layout import Cells, Group, Layout
+
+SMALLEST_SCALE = 0.02
+"""Of a standardised attribute: a density may not run to infinity on a column with repeated values."""
+
+
+class Numbers(eqx.Module):
+    """Independent Gaussians on encoded values (log-normal for a positive attribute, whose encoding is the log)."""
+
+    mean: Float[Array, " attribute"]
+    scale: Float[Array, " attribute"]
+
+    def log_prob(self, own: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return -0.5 * ((own - self.mean) / self.scale) ** 2 - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+
+    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return self.mean + self.scale * ndtri(uniform)
+
+    def mode(self) -> Float[Array, " attribute"]:
+        return self.mean
+
+    def natural(self) -> tuple[Array, Array]:
+        """Log-density as coefficients of [x², x] and a constant: the keys of attention (SPVAE)."""
+        precision = self.scale**-2
+        coefficients = jnp.stack([-0.5 * precision, self.mean * precision], axis=1)
+        return coefficients, -0.5 * self.mean**2 * precision - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+
+
+class Levels(eqx.Module):
+    """Independent distributions over levels; cells are one-hot."""
+
+    log_probabilities: Float[Array, "attribute level"]
+
+    def log_prob(self, own: Float[Array, "attribute level"]) -> Float[Array, " attribute"]:
+        return jnp.sum(jnp.where(own > 0, own * self.log_probabilities, 0.0), axis=1)
+
+    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, "attribute level"]:
+        """A hard draw whose gradient is that of the probabilities (straight-through)."""
+        probabilities = jnp.exp(self.log_probabilities)
+        passed = jnp.cumsum(probabilities, axis=1) < uniform[:, None]
+        index = jnp.minimum(jnp.sum(passed, axis=1), probabilities.shape[1] - 1)
+        hard = jax.nn.one_hot(index, probabilities.shape[1])
+        return jax.lax.stop_gradient(hard - probabilities) + probabilities
+
+    def mode(self) -> Float[Array, "attribute level"]:
+        return jax.nn.one_hot(jnp.argmax(self.log_probabilities, axis=1), self.log_probabilities.shape[1])
+
+    def natural(self) -> tuple[Array, Array]:
+        return jnp.maximum(self.log_probabilities, -1e4), jnp.zeros(self.log_probabilities.shape[0])
+
+
+Distributions = tuple[Numbers | Levels, ...]
+
+
+class Decoder(eqx.Module):
+    """p(x | z): a network and one head per group of attributes.
+
+    real and positive: Gaussian (of the logarithm); count: negative binomial; categorical: softmax; ordinal: cumulative
+    logit. Every head also has a linear path from z, so that a linear-Gaussian table is learnt at once.
+    """
+
+    network: eqx.nn.MLP
+    heads: tuple[eqx.nn.Linear, ...]
+    constants: tuple[Float[Array, "..."], ...]
+
+    def __init__(self, layout: Layout, *, latent: int, width: int, key: PRNGKeyArray):
+        keys = jax.random.split(key, len(layout.groups) + 1)
+        self.network = eqx.nn.MLP(latent, width, width, 1, activation=jax.nn.silu, final_activation=jax.nn.silu, key=keys[0])
+        sizes = [_head_size(group) for group in layout.groups]
+        self.heads = tuple(
+            eqx.nn.Linear(width + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True)
+        )
+        self.constants = tuple(jnp.zeros((group.size, max(group.levels - 1, 1))) for group in layout.groups)
+
+    def __call__(self, layout: Layout, latent: Float[Array, " latent"]) -> Distributions:
+        hidden = jnp.concatenate([self.network(latent), latent])
+        return tuple(
+            _distribution(group, head(hidden), constants)
+            for group, head, constants in zip(layout.groups, self.heads, self.constants, strict=True)
+        )
+
+
+def _head_size(group: Group) -> int:
+    per_attribute = {"continuous": 2, "ordinal": 1, "count": 2, "categorical": group.levels}[group.name]
+    return group.size * per_attribute
+
+
+def _distribution(group: Group, outputs: Array, constants: Array) -> Numbers | Levels:
+    if group.name == "continuous":
+        mean, log_scale = outputs.reshape(2, group.size)
+        return Numbers(mean, SMALLEST_SCALE + jax.nn.softplus(log_scale + 0.5))
+    scores = {"ordinal": _ordinal, "count": _negative_binomial, "categorical": _categorical}[group.name]
+    logits = jnp.where(group.present > 0, scores(group, outputs, constants), -jnp.inf)
+    return Levels(jax.nn.log_softmax(logits, axis=1))
+
+
+def _categorical(group: Group, outputs: Array, constants: Array) -> Array:
+    return outputs.reshape(group.size, group.levels)
+
+
+def _ordinal(group: Group, outputs: Array, constants: Array) -> Array:
+    """Cumulative logit: P(level ≤ k) = sigmoid(threshold_k − η), thresholds rising."""
+    steps = jax.nn.softplus(constants[:, 1:] + 0.5)
+    thresholds = jnp.concatenate([constants[:, :1] - 1.0, constants[:, :1] - 1.0 + jnp.cumsum(steps, axis=1)], axis=1)
+    # thresholds beyond an attribute's own last level are padding: everything lies below them
+    beyond = group.present[:, 1:] == 0
+    cumulative = jnp.where(beyond, 1.0, jax.nn.sigmoid(thresholds - outputs[:, None]))
+    edges = jnp.pad(jnp.pad(cumulative, ((0, 0), (1, 0))), ((0, 0), (0, 1)), constant_values=1.0)
+    return jnp.log(jnp.maximum(jnp.diff(edges, axis=1), 1e-9))
+
+
+def _negative_binomial(group: Group, outputs: Array, constants: Array) -> Array:
+    """Log-probabilities of 0, 1, 2, … up to the end of the grid, for a mean and a dispersion."""
+    raw_mean, log_size = outputs.reshape(2, group.size)
+    level = jnp.arange(group.levels, dtype=outputs.dtype)[None, :]
+    size = jnp.exp(jnp.clip(log_size + 2.0, -4.0, 8.0))[:, None]
+    # level_values are (log1p(level) - location) / scale; undoing that starts the mean at the column's own
+    scale = jnp.log(2.0) / (group.level_values[:, 1] - group.level_values[:, 0])
+    log_mean = jnp.clip(scale * (raw_mean - group.level_values[:, 0]), -8.0, 6.0)[:, None]
+    log_total = jnp.logaddexp(log_mean, jnp.log(size))
+    return (
+        gammaln(level + size) - gammaln(size) - gammaln(level + 1.0)
+        + size * (jnp.log(size) - log_total) + level * (log_mean - log_total)
+    )  # fmt: skip
+
+
+def log_prob(distributions: Distributions, cells: Cells, counted: tuple[Array, ...]) -> Float[Array, ""]:
+    """log p(cells | z), over the cells that are counted."""
+    return sum(
+        (
+            jnp.sum(jnp.where(mask, distribution.log_prob(own), 0.0))
+            for distribution, own, mask in zip(distributions, cells, counted, strict=True)
+        ),
+        jnp.zeros(()),
+    )
+
+
+def draw(distributions: Distributions, uniforms: tuple[Array, ...]) -> Cells:
+    return tuple(distribution.draw(u) for distribution, u in zip(distributions, uniforms, strict=True))
+
+
+def mode(distributions: Distributions) -> Cells:
+    return tuple(distribution.mode() for distribution in distributions)
+
+
+def natural(distributions: Distributions) -> tuple[Float[Array, " statistic"], Float[Array, ""]]:
+    """Coefficients and constant with log p(x | z) = coefficients · layout.statistics(x) + constant."""
+    parts = [distribution.natural() for distribution in distributions]
+    return jnp.concatenate([c.reshape(-1) for c, _ in parts]), sum((jnp.sum(k) for _, k in parts), jnp.zeros(()))

@@ -1,0 +1,128 @@
+"""How the attributes of a record are grouped for the networks: numbers together, levels together."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prudent.schema import Column, Schema
+
+Cells = tuple[Array, ...]
+"""The cells of one record, one array per group: numbers [attribute], or one-hot levels [attribute, level]."""
+
+GROUPS = ("continuous", "ordinal", "count", "categorical")
+_GROUP_OF = {"real": "continuous", "positive": "continuous"}
+
+
+class Group(eqx.Module):
+    """Attributes that share a likelihood.
+
+    A discrete group is padded to the longest of its attributes; `present` marks the real levels and `level_values`
+    holds each level's encoded value.
+    """
+
+    name: str = eqx.field(static=True)
+    attributes: tuple[int, ...] = eqx.field(static=True)
+    level_values: Float[Array, "member_attribute level"]
+    present: Float[Array, "member_attribute level"]
+
+    @property
+    def discrete(self) -> bool:
+        return self.name != "continuous"
+
+    @property
+    def embedded(self) -> bool:
+        """Categories have no order, so networks see them one-hot; every other kind is a number to them."""
+        return self.name == "categorical"
+
+    @property
+    def size(self) -> int:
+        return len(self.attributes)
+
+    @property
+    def levels(self) -> int:
+        return self.level_values.shape[1]
+
+
+class Layout(eqx.Module):
+    """The groups of a schema, and the ways between encoded values and cells. All for one record."""
+
+    groups: tuple[Group, ...]
+    attributes: int = eqx.field(static=True)
+
+    def cells(self, values: Float[Array, " attribute"]) -> Cells:
+        """Split encoded values into groups; discrete ones become one-hot at the nearest level."""
+        result = []
+        for group in self.groups:
+            own = values[jnp.array(group.attributes)]
+            if group.discrete:
+                distance = jnp.where(group.present > 0, jnp.abs(own[:, None] - group.level_values), jnp.inf)
+                own = jnp.eye(group.levels)[jnp.argmin(distance, axis=1)]
+            result.append(own)
+        return tuple(result)
+
+    def values(self, cells: Cells) -> Float[Array, " attribute"]:
+        """Put groups back into one vector of encoded values."""
+        parts = [numbers(group, own) for group, own in zip(self.groups, cells, strict=True)]
+        order = np.argsort(np.concatenate([group.attributes for group in self.groups]))
+        return jnp.concatenate(parts)[order]
+
+    def inputs(self, cells: Cells) -> Float[Array, " input"]:
+        """What a plain network sees of a complete record: numbers as they are, categories one-hot."""
+        parts = [
+            own.reshape(-1) if group.embedded else numbers(group, own)
+            for group, own in zip(self.groups, cells, strict=True)
+        ]
+        return jnp.concatenate(parts)
+
+    @property
+    def input_size(self) -> int:
+        return sum(group.size * group.levels if group.embedded else group.size for group in self.groups)
+
+    def statistics(self, cells: Cells) -> Float[Array, " statistic"]:
+        """What log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot."""
+        parts = [
+            own.reshape(-1) if group.discrete else jnp.stack([own**2, own], axis=1).reshape(-1)
+            for group, own in zip(self.groups, cells, strict=True)
+        ]
+        return jnp.concatenate(parts)
+
+    def split(self, per_attribute: Array) -> tuple[Array, ...]:
+        """Any per-attribute vector (a mask, uniforms), by group."""
+        return tuple(per_attribute[jnp.array(group.attributes)] for group in self.groups)
+
+    def hold(self, observed: tuple[Array, ...], known: Cells, drawn: Cells) -> Cells:
+        """Observed cells stay what they are; only gaps take the drawn value."""
+        return tuple(
+            jnp.where(seen[:, None] if group.discrete else seen, old, new)
+            for group, seen, old, new in zip(self.groups, observed, known, drawn, strict=True)
+        )
+
+
+def numbers(group: Group, own: Array) -> Array:
+    return jnp.sum(own * group.level_values, axis=1) if group.discrete else own
+
+
+def _level_values(column: Column) -> np.ndarray:
+    index = np.arange(column.levels, dtype=np.float64)
+    if column.likelihood == "categorical":
+        return index
+    return ((np.log1p(index) if column.likelihood == "count" else index) - column.location) / column.scale
+
+
+def layout_of(schema: Schema) -> Layout:
+    """Group the columns of a schema by likelihood."""
+    members: dict[str, list[int]] = {name: [] for name in GROUPS}
+    for index, column in enumerate(schema.columns):
+        members[_GROUP_OF.get(column.likelihood, column.likelihood)].append(index)
+    groups = []
+    for name, attributes in members.items():
+        if not attributes:
+            continue
+        tables = [] if name == "continuous" else [_level_values(schema.columns[index]) for index in attributes]
+        width = max((len(table) for table in tables), default=0)
+        values, present = np.zeros((2, len(attributes), width), np.float32)
+        for row, table in enumerate(tables):
+            values[row, : len(table)], present[row, : len(table)] = table, 1.0
+        groups.append(Group(name, tuple(attributes), jnp.asarray(values), jnp.asarray(present)))
+    return Layout(tuple(groups), len(schema.columns))

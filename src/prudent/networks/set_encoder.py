@@ -1,0 +1,88 @@
+"""The set encoder of the partial VAE: only what was observed speaks, in any number and any order."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from prudent.networks.layout import Cells, Layout, numbers
+
+
+class GaussianPosterior(eqx.Module):
+    """q(z | x̃): Gaussian with a lower-triangular factor, so that latent coordinates may lean on each other."""
+
+    mean: Float[Array, " latent"]
+    factor: Float[Array, "latent latent"]
+
+    def draw(self, normal: Float[Array, " latent"]) -> Float[Array, " latent"]:
+        return self.mean + self.factor @ normal
+
+    def log_prob_of_draw(self, normal: Float[Array, " latent"]) -> Float[Array, ""]:
+        """The density at `draw(normal)`: known from the noise alone, without solving."""
+        return standard_normal_log_prob(normal) - jnp.sum(jnp.log(jnp.diagonal(self.factor)))
+
+
+def standard_normal_log_prob(value: Float[Array, " size"]) -> Float[Array, ""]:
+    return -0.5 * jnp.sum(value**2) - 0.5 * value.size * jnp.log(2 * jnp.pi)
+
+
+class SetEncoder(eqx.Module):
+    """PointNet-plus encoder (paper III-A; EDDI, Ma et al. 2019).
+
+    The token of attribute j is [x_j, x_j·e_j, b_j]: the plain x_j and the bias b_j tell an observed zero from a gap,
+    which x_j·e_j alone cannot. A category's token is its own embedding row and b_j. Tokens pass a shared net h, are
+    summed over what was observed, and a network f turns the sum (and `context`, an action say) into q(z | x̃).
+    """
+
+    embeddings: tuple[Float[Array, "..."], ...]
+    biases: tuple[Float[Array, " attribute"], ...]
+    shared: eqx.nn.Linear
+    network: eqx.nn.MLP
+    latent: int = eqx.field(static=True)
+
+    def __init__(
+        self, layout: Layout, *, context: int = 0, embedding: int, summary: int, width: int, latent: int, key: PRNGKeyArray
+    ):
+        keys = jax.random.split(key, 2 * len(layout.groups) + 2)
+        self.embeddings = tuple(
+            jax.random.normal(k, (g.size, g.levels, embedding) if g.embedded else (g.size, embedding)) / jnp.sqrt(2.0)
+            for g, k in zip(layout.groups, keys, strict=False)
+        )
+        self.biases = tuple(
+            jax.random.normal(k, (g.size,)) for g, k in zip(layout.groups, keys[len(layout.groups) :], strict=False)
+        )
+        self.shared = eqx.nn.Linear(embedding + 2, summary, key=keys[-2])
+        outputs = 2 * latent + latent * (latent - 1) // 2
+        self.network = eqx.nn.MLP(summary + context, outputs, width, 2, activation=jax.nn.silu, key=keys[-1])
+        self.latent = latent
+
+    def summary(self, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
+        """g(h(s₁), …, h(s_|O|)): the sum over observed attributes of the shared net's answer."""
+        total = jnp.zeros(self.shared.out_features)
+        for group, own, seen, embedding, bias in zip(
+            layout.groups, cells, observed, self.embeddings, self.biases, strict=True
+        ):
+            tokens = self._first_layer(own if group.embedded else numbers(group, own), embedding, bias)
+            total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(tokens), 0.0), axis=0)
+        return total
+
+    def _first_layer(self, own: Array, embedding: Array, bias: Array) -> Float[Array, "attribute summary"]:
+        # h's linear layer applied to [x, x·e, b] is x·(w_x + W_e e) + (b·w_b + constant): the bracket does not depend
+        # on the record, so under vmap it is computed once, and 784 attributes cost no more than 784 products.
+        weight = self.shared.weight
+        of_value, of_embedding, of_bias = weight[:, 0], weight[:, 1:-1], weight[:, -1]
+        constant = bias[:, None] * of_bias[None, :] + self.shared.bias[None, :]
+        if own.ndim == 2:  # one-hot categories select their embedding row
+            return jnp.einsum("jc,jce,he->jh", own, embedding, of_embedding) + constant
+        return own[:, None] * (of_value[None, :] + embedding @ of_embedding.T) + constant
+
+    def __call__(
+        self, layout: Layout, cells: Cells, observed: tuple[Array, ...], context: Float[Array, " context"] | None = None
+    ) -> GaussianPosterior:
+        summary = self.summary(layout, cells, observed)
+        outputs = self.network(summary if context is None else jnp.concatenate([summary, context]))
+        mean, log_scale, lower = jnp.split(outputs, [self.latent, 2 * self.latent])
+        rows, columns = jnp.tril_indices(self.latent, -1)
+        # softly bounded, so that neither a collapsed nor an exploding proposal can poison the importance weights
+        scale = jnp.exp(4.0 * jnp.tanh(log_scale / 4.0))
+        return GaussianPosterior(mean, jnp.diag(scale).at[rows, columns].set(lower))

@@ -1,0 +1,211 @@
+"""The one training program: a scan over steps, vmapped over members, compiled once per shape."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from prudent.networks.layout import Layout
+from prudent.progress import tracked
+
+Network = Any
+Record = Any
+Loss = Callable[[Network, Record, Float[Array, "..."]], tuple[Float[Array, ""], Float[Array, ""]]]
+"""(network, one record, its uniforms) -> (what to minimise, what to judge by on held-out records)."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long and how fast. A round is `steps_per_round` steps; after each the held-out bound is looked at."""
+
+    learning_rate: float = 3e-3
+    batch: int = 128
+    rounds: int = 40
+    steps_per_round: int = 50
+    patience: int = 12
+    clip: float = 1.0
+    weight_decay: float = 1e-4
+
+
+class Trained(NamedTuple):
+    networks: "Members"
+    history: np.ndarray  # held-out criterion, [round, member]
+    best_round: np.ndarray  # [member]
+
+
+class _State(NamedTuple):
+    arrays: Any
+    optimiser: Any
+    best_arrays: Any
+    best: Float[Array, ""]
+    now: Float[Array, ""]
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs between runs, unless the user has chosen a place (or none) already."""
+    if jax.config.jax_compilation_cache_dir is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        jax.config.update("jax_compilation_cache_dir", str(base / "prudent" / "xla"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+class Members(eqx.Module):
+    """Independently trained networks of one architecture: arrays with a leading member axis, and what they share."""
+
+    arrays: Any
+    shared: Any
+
+    @property
+    def count(self) -> int:
+        return jax.tree.leaves(self.arrays)[0].shape[0]
+
+    def each(self, function: Callable[..., Any], *per_member: Any) -> Any:
+        """vmap `function(network, *arguments)` over the members (and over the leading axis of the arguments)."""
+        return jax.vmap(lambda arrays, *own: function(eqx.combine(arrays, self.shared), *own))(self.arrays, *per_member)
+
+
+def split_trainable(network: Network) -> tuple[Any, Any]:
+    """What the optimiser may move, and the rest: a Layout describes the table and is never trained."""
+    trainable = jax.tree.map(
+        lambda leaf: eqx.is_inexact_array(leaf) and not isinstance(leaf, Layout),
+        network,
+        is_leaf=lambda leaf: isinstance(leaf, Layout),
+    )
+    return eqx.partition(network, trainable)
+
+
+def initialise(make: Callable[[PRNGKeyArray], Network], members: int, seed: int) -> Members:
+    keys = jax.random.split(jax.random.key(seed), members)
+    # one network outside the vmap, for what members share; its arrays are thrown away
+    shared = split_trainable(make(keys[0]))[1]
+    return Members(jax.jit(jax.vmap(lambda key: split_trainable(make(key))[0]))(keys), shared)
+
+
+def _optimiser(training: Training) -> optax.GradientTransformation:
+    steps = training.rounds * training.steps_per_round
+    schedule = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, min(100, steps // 10 + 1), steps, 0.0)
+    return optax.chain(
+        optax.clip_by_global_norm(training.clip),
+        optax.adamw(schedule, weight_decay=training.weight_decay),
+    )
+
+
+@eqx.filter_jit
+def _round(state: _State, shared, loss: Loss, training: Training, data, indices, held_out, points, key) -> _State:
+    """`steps_per_round` steps for every member, then the held-out criterion; the best arrays so far are kept."""
+    optimiser = _optimiser(training)
+    uniforms = points.shape[1]
+    attributes = data["observed"].shape[1]
+
+    def criterion(arrays):
+        network = eqx.combine(arrays, shared)
+
+        def one(index):
+            record = jax.tree.map(lambda column: column[index], data)
+            return loss(network, record, points, jnp.ones(attributes))[1]
+
+        rows, weight = held_out
+        values = jax.lax.map(one, rows, batch_size=min(training.batch, rows.shape[0]))
+        return jnp.sum(values * weight) / jnp.sum(weight)
+
+    def step(carry, step_input):
+        arrays, optimiser_state = carry
+        rows, step_key = step_input
+        noise = jax.random.uniform(step_key, (rows.shape[0], uniforms + attributes))
+
+        def batch_loss(arrays):
+            network = eqx.combine(arrays, shared)
+            records = jax.tree.map(lambda column: column[rows], data)
+
+            def one(record, own):
+                # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
+                shifted = jnp.clip((points + own[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
+                return loss(network, record, shifted, own[uniforms:])[0]
+
+            return jnp.mean(jax.vmap(one)(records, noise))
+
+        gradient = jax.grad(batch_loss)(arrays)
+        updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
+        return (optax.apply_updates(arrays, updates), optimiser_state), None
+
+    def member(state: _State, rows, key):
+        keys = jax.random.split(key, rows.shape[0])
+        (arrays, optimiser_state), _ = jax.lax.scan(step, (state.arrays, state.optimiser), (rows, keys))
+        now = criterion(arrays)
+        better = now > state.best
+        keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, state.best_arrays)
+        return _State(arrays, optimiser_state, keep, jnp.where(better, now, state.best), now)
+
+    return jax.vmap(member)(state, indices, key)
+
+
+def _bucket(rows: int) -> int:
+    """Round up to one of a few sizes, so that tables of similar length share a compiled program."""
+    return 1 << max(rows - 1, 127).bit_length()
+
+
+def _orders(rows: np.ndarray, shape: tuple[int, int, int], generator: np.random.Generator) -> np.ndarray:
+    """Row numbers for [member, step, place in batch]: every pass over the rows is a fresh permutation."""
+    members, steps, batch = shape
+    passes = -(-steps * batch // len(rows))
+    orders = [
+        np.concatenate([generator.permutation(rows) for _ in range(passes)])[: steps * batch] for _ in range(members)
+    ]
+    return np.stack(orders).reshape(shape).astype(np.int32)
+
+
+def train(
+    make: Callable[[PRNGKeyArray], Network],
+    loss: Loss,
+    data: dict[str, np.ndarray],
+    *,
+    points: np.ndarray,
+    training: Training,
+    members: int,
+    seed: int,
+    judged: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
+) -> Trained:
+    """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
+
+    `judged` marks the rows that can be held out (with a reward, say); `progress(done, total)` is told after each round.
+    """
+    use_compilation_cache()
+    rows = len(data["observed"])
+    generator = np.random.default_rng(seed)
+    candidates = generator.permutation(np.arange(rows) if judged is None else np.flatnonzero(judged))
+    held = candidates[: min(max(len(candidates) // 7, 1), 2000)]
+    fitted = np.setdiff1d(np.arange(rows), held)
+    held_out = np.zeros(_bucket(len(held)), np.int32), np.zeros(_bucket(len(held)), np.float32)
+    held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
+    padded = {name: np.pad(c, [(0, _bucket(rows) - rows)] + [(0, 0)] * (c.ndim - 1)) for name, c in data.items()}
+
+    networks = initialise(make, members, seed)
+    arrays = networks.arrays
+    state = _State(
+        arrays,
+        jax.jit(jax.vmap(_optimiser(training).init))(arrays),
+        jax.tree.map(jnp.copy, arrays),
+        jnp.full(members, -jnp.inf),
+        jnp.zeros(members),
+    )
+    history = []
+    key = jax.random.key(seed, impl="rbg")
+    best_round = np.zeros(members, int)
+    for done in tracked(training.rounds, "fitting", progress):
+        indices = _orders(fitted, (members, training.steps_per_round, training.batch), generator)
+        keys = jax.random.split(jax.random.fold_in(key, done), members)
+        state = _round(state, networks.shared, loss, training, padded, indices, held_out, points, keys)
+        history.append(np.asarray(state.now))
+        best_round = np.argmax(np.stack(history), axis=0)
+        if np.all(done - best_round >= training.patience):
+            break
+    return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round)

@@ -1,0 +1,167 @@
+"""Policy: a fitted model and a strategy, ready to be asked about new cases."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array
+
+from prudent.advice import Advice
+from prudent.completions import Completions, PriceTable
+from prudent.errors import InputProblem, require
+from prudent.log import ActionLabel
+from prudent.models.fitted import Fitted
+from prudent.models.model import Model, price_table
+from prudent.networks.draws import quasi_random
+from prudent.networks.training import use_compilation_cache
+from prudent.permission import allowed_actions
+from prudent.progress import tracked
+from prudent.schema import Encoded
+from prudent.strategies import Conservative, Strategy, worst_over
+
+CHUNK_CELLS = 2_000_000
+"""Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table."""
+
+
+class Judged(NamedTuple):
+    """What a strategy makes of the tables of many records: arrays with a leading row axis."""
+
+    scores: np.ndarray
+    expected: np.ndarray
+    worst: np.ndarray
+    entropy: np.ndarray
+    plausible: np.ndarray
+    effective: np.ndarray
+
+
+@eqx.filter_jit
+def _tables(model: Model, values: Array, observed: Array, uniforms: Array, literal: bool) -> PriceTable:
+    return jax.vmap(lambda v, o: price_table(model, v, o, uniforms, literal)[1])(values, observed)
+
+
+@eqx.filter_jit
+def _one_table(
+    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool
+) -> tuple[Completions, PriceTable]:
+    return price_table(model, values, observed, uniforms, literal)
+
+
+@eqx.filter_jit
+def _judge(strategy: Strategy, plausible: Conservative, tables: PriceTable) -> tuple[Array, ...]:
+    def one(table: PriceTable) -> tuple[Array, ...]:
+        inside = plausible.plausible(table)
+        count = inside[1:].sum()
+        return (
+            strategy.scores(table),
+            table.expected,
+            worst_over(table, inside),
+            table.action_entropy,
+            count,
+            table.effective_completions,
+        )
+
+    return jax.vmap(one)(tables)
+
+
+class Policy:
+    """Recommends an action for every row of a table.
+
+    strategy: how to choose from the prices.
+    completions: how many plausible records each case is completed into.
+    floor: refuse actions whose worst plausible reward is below this (with a minimised reward: above it); when none is
+        left the row is referred (no action) or gets `fallback`.
+    seed: of the shared quasi-random draws. The same for all rows, so a row's advice does not depend on its neighbours.
+    """
+
+    def __init__(
+        self,
+        fitted: Fitted,
+        strategy: Strategy,
+        *,
+        completions: int = 256,
+        floor: float | None = None,
+        fallback: ActionLabel | None = None,
+        seed: int = 0,
+    ):
+        require(isinstance(strategy, Strategy), "policy", "strategy", "be a Strategy, e.g. Conservative()", strategy)
+        require(completions >= 2, "policy", "completions", "be at least 2", completions)
+        require(floor is None or np.isfinite(floor), "policy", "floor", "be a number", floor)
+        require(fallback is None or floor is not None, "policy", "fallback", "come with a 'floor'", fallback)
+        self.fitted, self.strategy, self.completions = fitted, strategy, completions
+        self.floor, self.fallback, self.seed = floor, fallback, seed
+        self.plausible = strategy if isinstance(strategy, Conservative) else Conservative(risk=0.05)
+
+    def __repr__(self) -> str:
+        return f"<policy {self.strategy} of {self.fitted!r}>"
+
+    @property
+    def literal(self) -> bool:
+        return isinstance(self.strategy, Conservative) and self.strategy.paper_literal
+
+    @cached_property
+    def uniforms(self) -> np.ndarray:
+        members, size = self.fitted.model.members, self.fitted.model.draw_size
+        each = -(-self.completions // members)
+        return quasi_random(each * members, size, self.seed).reshape(each, members, size).transpose(1, 0, 2)
+
+    def recommend(self, frame: Any, allowed: str | Sequence[Sequence[ActionLabel]] | None = None) -> Advice:
+        """Advice for every row of a frame of any common kind, in order.
+
+        `allowed` restricts the actions per row: the name of a column that lists labels separated by ';' (empty: any),
+        or one collection of labels per row.
+        """
+        encoded = self.fitted.schema.encode(frame)
+        if not len(encoded.flags):
+            raise InputProblem("The table of cases has no rows; give at least one case to recommend for.")
+        permitted = allowed_actions(frame, allowed, self.fitted.action_labels, len(encoded.flags))
+        judged = self.judge(encoded)
+        return Advice.of(self, frame, encoded, judged, *self._choose(judged, encoded, permitted))
+
+    def judge(self, encoded: Encoded) -> Judged:
+        """Scores, expected and worst rewards for all rows, chunk by chunk (internal sign: higher is better)."""
+        parts = [_judge(self.strategy, self.plausible, tables) for tables in self.tables(encoded)]
+        rows = len(encoded.flags)
+        return Judged(*(np.concatenate([np.asarray(part[i], np.float64) for part in parts])[:rows] for i in range(6)))
+
+    def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
+        """Price tables in chunks of fixed size; the last one is padded with its first row."""
+        use_compilation_cache()
+        cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
+        chunk = min(128, 1 << max(int(CHUNK_CELLS / cells), 1).bit_length() - 1)
+        rows = len(encoded.flags)
+        for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
+            index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
+            values, observed = encoded.values[index], encoded.observed[index]
+            yield _tables(self.fitted.model, values, observed, self.uniforms, self.literal)
+
+    def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
+        """Everything about one encoded record: its completions and all prices."""
+        use_compilation_cache()
+        return _one_table(self.fitted.model, values, observed, self.uniforms, self.literal)
+
+    def _choose(self, judged: Judged, encoded: Encoded, permitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The chosen action's number (-1: none), and why there is none (0 chosen, 1 not allowed, 2 below floor)."""
+        open_ = permitted
+        if self.floor is not None:
+            internal = -self.floor if self.fitted.minimize else self.floor
+            open_ = permitted & (judged.worst >= internal)
+        scores = np.where(open_, judged.scores, -np.inf)
+        chosen = np.argmax(scores, axis=1)
+        if self.strategy.stochastic:
+            chosen = self._drawn(np.where(open_, judged.scores, 0.0), encoded, chosen)
+        reason = np.where(~permitted.any(axis=1), 1, np.where(~open_.any(axis=1), 2, 0))
+        return np.where(reason == 0, chosen, -1), reason
+
+    def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
+        """A draw per row from its own bytes and the seed: the same record always gets the same answer."""
+        uniform = np.array([
+            int.from_bytes(hashlib.blake2b(v.tobytes() + o.tobytes() + str(self.seed).encode(), digest_size=6).digest())
+            for v, o in zip(encoded.values, encoded.observed, strict=True)
+        ]) / 2.0**48
+        total = weights.sum(axis=1)
+        drawn = (np.cumsum(weights, axis=1) <= (uniform * total)[:, None]).sum(axis=1)
+        return np.where(total > 0, np.minimum(drawn, weights.shape[1] - 1), otherwise)

@@ -1,0 +1,489 @@
+"""How likely was the action that was taken: logging propensities, cross-fitted, and how far the log can be trusted.
+
+The logging policy saw the record with its gaps, so every estimate here is of π0(a | x̃). A row's probability never comes
+from a model that saw that row's action: rows are dealt into folds, each fold is predicted by models of the others, and rows
+with no action recorded get the mean over the folds' models.
+
+scikit-learn and SciPy are imported inside the functions: `import prudent` stays light.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prudent.errors import InputProblem, require
+
+if TYPE_CHECKING:
+    from prudent.log import Log
+
+FLOOR = 1e-6
+OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log says next to nothing about the action for such a row
+FEW_ROWS = 30  # fewer rows than this and an action's reward is anecdote
+
+IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all rows are completed
+LEARNING_ROWS = 50_000  # what one fold's classifier is fitted on at most
+CALIBRATION_ROWS = 20_000
+SINGLE_THREAD_ROWS = 50_000  # on smaller logs threads gain nothing, and on a busy machine they wait for one another
+NEAREST_COLUMNS = 20  # predictors per chained equation in wide tables
+CHAINED_COLUMNS = 400  # beyond this many encoded columns gaps are filled by the mean
+ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
+BOOSTED_COLUMNS = 40  # each split of a boosted tree looks at about this many columns
+BOOSTED_LEVELS = 250  # scikit-learn's boosting takes at most 255 levels; rarer ones become gaps
+PENALTIES = (0.001, 0.01, 0.1, 1.0)  # inverse strengths tried for the logistic regression
+
+
+@dataclass(frozen=True)
+class ActionOverlap:
+    """How well the log covers one action.
+
+    `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when only
+    logged probabilities are known). `effective_rows` is (Σw)²/Σw² over the rows that took it, w its inverse probability.
+    `rows_outside` counts the rows whose probability of this action is below 0.01 (again, among its own when that is all
+    that is known): there its reward is extrapolated, not learnt.
+    """
+
+    action: str | int | float | bool
+    count: int
+    smallest: float
+    first_percentile: float
+    effective_rows: float
+    rows_outside: int
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Which actions and rows the log can speak about; `verdicts` says it in sentences.
+
+    `rows_outside` counts rows outside common support: some action of the log has probability below 0.01 there.
+    """
+
+    rows: int
+    actions: tuple[ActionOverlap, ...]
+    effective_rows: float
+    rows_outside: int
+    verdicts: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain types for JSON; a number that does not exist is None."""
+        actions = [
+            {
+                key: None if isinstance(value, float) and math.isnan(value) else value
+                for key, value in asdict(one).items()
+            }
+            for one in self.actions
+        ]
+        return {**asdict(self), "actions": actions, "verdicts": list(self.verdicts)}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPropensity:
+    """Probabilities of the logged actions, one row per row of the log.
+
+    `taken` is the probability of the action that was taken, at least 1e-6, NaN where none was recorded;
+    `probabilities` has one column per action label and rows that sum to one, or is None when only `taken` is known.
+    """
+
+    taken: np.ndarray
+    probabilities: np.ndarray | None
+    actions: np.ndarray
+    action_labels: tuple[str | int | float | bool, ...]
+
+    def weights(self, clip: float = 10.0) -> np.ndarray:
+        """Inverse propensities, cut at `clip` times their mean, then scaled to mean one over rows with an action.
+
+        Rows with no action weigh nothing. `clip=math.inf` cuts nothing.
+        """
+        require(clip >= 1, "weights", "clip", "be at least 1 (times the mean weight)", clip)
+        inverse = np.where(self.actions >= 0, 1 / self.taken, 0.0)
+        acted = self.actions >= 0
+        cut = np.minimum(inverse, clip * inverse[acted].mean())
+        return cut / cut[acted].mean()
+
+    def overlap(self) -> Overlap:
+        """Report, per action and overall, how much the log can support."""
+        actions = tuple(self._action_overlap(index) for index in range(len(self.action_labels)))
+        known = self.taken[:, None] if self.probabilities is None else self.probabilities
+        rows, outside = int((self.actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
+        effective = _effective_rows(self.taken[self.actions >= 0])
+        return Overlap(rows, actions, effective, outside, _verdicts(rows, len(self.taken), actions, effective))
+
+    def _action_overlap(self, index: int) -> ActionOverlap:
+        own = self.taken[self.actions == index]
+        seen = own if self.probabilities is None else self.probabilities[:, index]
+        return ActionOverlap(
+            action=self.action_labels[index],
+            count=len(own),
+            smallest=float(seen.min()) if len(seen) else math.nan,
+            first_percentile=float(np.quantile(seen, 0.01)) if len(seen) else math.nan,
+            effective_rows=_effective_rows(own),
+            rows_outside=int((seen < OUTSIDE_SUPPORT).sum()),
+        )
+
+
+def _effective_rows(taken: np.ndarray) -> float:
+    weights = 1 / taken
+    return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
+
+
+def _verdicts(rows: int, all_rows: int, actions: tuple[ActionOverlap, ...], effective: float) -> tuple[str, ...]:
+    sentences = [sentence for one in actions for sentence in _action_verdicts(one, all_rows)]
+    if effective < rows / 2:
+        sentences.append(
+            f"Weighted by inverse propensity, the {rows} rows with an action say as much as about {effective:.0f} equal"
+            " ones: expect wide intervals."
+        )
+    return tuple(sentences) or ("Every action was taken often enough, in all kinds of cases the log can tell apart.",)
+
+
+def _action_verdicts(one: ActionOverlap, all_rows: int) -> Iterator[str]:
+    if one.count < FEW_ROWS:
+        times = "1 row" if one.count == 1 else f"{one.count} rows"
+        yield f"Action '{one.action}' was taken in {times} only, so what is said about its reward rests on very little."
+    elif one.effective_rows < max(FEW_ROWS, one.count / 4):
+        yield (
+            f"Action '{one.action}' was taken in {one.count} rows, but a few unusual ones carry the weight: they say as"
+            f" much as about {one.effective_rows:.0f} equal ones."
+        )
+    if one.rows_outside > 0.05 * all_rows:
+        yield (
+            f"For {one.rows_outside} of {all_rows} rows action '{one.action}' was almost never taken in cases like"
+            f" them (probability below {OUTSIDE_SUPPORT}), so its reward there is extrapolated."
+        )
+
+
+@dataclass(frozen=True)
+class Known:
+    """The probabilities the log itself recorded: where they exist they beat any estimate."""
+
+    def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
+        """Read them; `seed` is here so that every propensity is asked the same way."""
+        way_out = "or estimate them with ImputedLogistic() or Boosted()."
+        if log.propensities is None:
+            raise InputProblem(
+                "The log has no column of logged probabilities, so Known() has nothing to read. "
+                f"Name the column with propensity=... when reading the log, {way_out}"
+            )
+        acted = log.actions >= 0
+        absent = int(np.isnan(log.propensities[acted]).sum())
+        if absent:
+            raise InputProblem(
+                f"The propensity column is empty in {absent} of the {int(acted.sum())} rows with an action. "
+                f"Fill it in, drop these rows, {way_out}"
+            )
+        wrong = acted & ~((log.propensities > 0) & (log.propensities <= 1))
+        if wrong.any():
+            raise InputProblem(
+                f"The propensity column must be in (0, 1] for an action that was taken; {int(wrong.sum())} rows are not, "
+                f"the first with {float(log.propensities[wrong][0])!r}. Correct them, drop these rows, {way_out}"
+            )
+        taken = np.where(acted, np.maximum(log.propensities, FLOOR), np.nan)
+        return FittedPropensity(taken, None, np.asarray(log.actions), log.action_labels)
+
+
+@dataclass(frozen=True)
+class ImputedLogistic:
+    """Multiple imputation, one multinomial logistic regression per completed table, probabilities averaged (the paper's).
+
+    Gaps are drawn by chained Bayesian regressions on the attributes alone (categorical ones as one-hot columns). They use
+    no actions, so one fitted chain serves all folds, and its repeated draws are the imputations. Which cells were missing
+    is not itself a predictor; where the logging policy reacted to that, `Boosted` sees it.
+
+    Wide tables stay affordable: each equation uses at most 20 correlated columns, the chain makes fewer rounds as columns
+    grow, and beyond 400 encoded columns gaps are filled by the mean. The ridge penalty is chosen inside each training fold.
+    """
+
+    imputations: int = 5
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        _require_whole("ImputedLogistic", "imputations", self.imputations, 1)
+        _require_whole("ImputedLogistic", "folds", self.folds, 2)
+
+    def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
+        """Estimate π0(a | x̃) for every row of the log."""
+        fold = _deal_folds(log, self.folds, seed)
+        n_actions = len(log.action_labels)
+
+        def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            return _logistic(tables, log.actions, n_actions, train, rows)
+
+        with _few_threads(log):
+            tables = _completed_tables(_numeric_table(log), self.imputations, seed)
+            return _fitted(log, _cross_fit(fold, _learning_from_some(predict, seed)))
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """Gradient boosting that takes gaps and categories as they are, calibrated, cross-fitted.
+
+    Calibration chooses the number of rounds and how far to shrink towards the plain action frequencies, for each fold by
+    the log-loss of the other folds' out-of-fold predictions: where nothing predicts the action, the frequencies remain.
+    """
+
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        _require_whole("Boosted", "folds", self.folds, 2)
+
+    def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
+        """Estimate π0(a | x̃) for every row of the log."""
+        fold = _deal_folds(log, self.folds, seed)
+        values, categorical = _native_table(log)
+        n_actions = len(log.action_labels)
+        # one tree per action and round: many actions get fewer rounds, so that the time stays bounded
+        longest = int(np.clip(500 / max(n_actions, 1), 20, 100))
+        stages = (longest // 8, longest // 3, longest)
+
+        def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            return _boosting(values, categorical, log.actions, n_actions, train, rows, stages, seed)
+
+        with _few_threads(log):
+            staged = _cross_fit(fold, _learning_from_some(predict, seed))
+        return _fitted(log, _calibrated(staged, log.actions, fold, seed))
+
+
+def _require_whole(owner: str, parameter: str, value: object, least: int) -> None:
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+    require(fits, owner, parameter, f"be a whole number of at least {least}", value)
+
+
+def _few_threads(log: "Log") -> AbstractContextManager[object]:
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1) if len(log.actions) <= SINGLE_THREAD_ROWS else nullcontext()
+
+
+def _fitted(log: "Log", probabilities: np.ndarray) -> FittedPropensity:
+    probabilities = np.maximum(probabilities, FLOOR)
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+    actions = np.asarray(log.actions)
+    own = probabilities[np.arange(len(actions)), np.maximum(actions, 0)]
+    taken = np.where(actions >= 0, np.maximum(own, FLOOR), np.nan)
+    return FittedPropensity(taken, probabilities, actions, log.action_labels)
+
+
+# --- cross-fitting ---
+
+Predictor = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (training rows, rows to predict) -> [row, ..., action]
+
+
+def _deal_folds(log: "Log", folds: int, seed: int) -> np.ndarray:
+    """Fold of each row, -1 with no action. Dealing in order of action stratifies, and cannot fail on rare actions."""
+    acted = np.random.default_rng(seed).permutation(np.flatnonzero(log.actions >= 0))
+    if len(acted) < 2:
+        raise InputProblem(
+            f"Propensities are estimated from the rows with an action, and the log has {len(acted)}. "
+            "At least 2 are needed; name the right action column, or give logged probabilities and use Known()."
+        )
+    acted = acted[np.argsort(np.asarray(log.actions)[acted], kind="stable")]
+    fold = np.full(len(log.actions), -1)
+    fold[acted] = np.arange(len(acted)) % min(folds, len(acted))
+    return fold
+
+
+def _cross_fit(fold: np.ndarray, predict: Predictor) -> np.ndarray:
+    folds, result = int(fold.max()) + 1, None
+    for held in range(folds):
+        rows = np.flatnonzero((fold == held) | (fold < 0))
+        predicted = predict(np.flatnonzero((fold >= 0) & (fold != held)), rows)
+        if result is None:
+            result = np.zeros((len(fold), *predicted.shape[1:]))
+        share = np.where(fold[rows] == held, 1.0, 1 / folds).reshape(-1, *(1,) * (predicted.ndim - 1))
+        result[rows] += share * predicted
+    assert result is not None  # there are always at least two folds
+    return result
+
+
+def _learning_from_some(predict: Predictor, seed: int) -> Predictor:
+    """The same predictor on at most LEARNING_ROWS training rows, so that huge logs cost no more than large ones."""
+
+    def bounded(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        if len(train) > LEARNING_ROWS:
+            train = np.sort(np.random.default_rng(seed).choice(train, LEARNING_ROWS, replace=False))
+        return predict(train, rows)
+
+    return bounded
+
+
+def _over_all_actions(predicted: np.ndarray, classes: np.ndarray, n_actions: int, n_train: int) -> np.ndarray:
+    """Columns for every action: one the training rows never took gets what one more row would have shown, 1/(n+1)."""
+    full = np.full((len(predicted), n_actions), 1 / (n_train + 1))
+    full[:, classes] = predicted
+    return full / full.sum(axis=1, keepdims=True)
+
+
+def _frequencies(actions: np.ndarray, n_actions: int) -> np.ndarray:
+    counts = np.bincount(actions, minlength=n_actions) + 0.5
+    return counts / counts.sum()
+
+
+# --- tables as the learners want them ---
+
+
+def _ranks(column: np.ndarray) -> np.ndarray:
+    """Category indices renumbered from the most to the least frequent; NaN stays."""
+    present = ~np.isnan(column)
+    levels, inverse, counts = np.unique(column[present], return_inverse=True, return_counts=True)
+    rank = np.empty(len(levels))
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(levels))
+    ranked = np.full(len(column), np.nan)
+    ranked[present] = rank[inverse]
+    return ranked
+
+
+def _native_table(log: "Log") -> tuple[np.ndarray, np.ndarray]:
+    """Encoded values with NaN in the gaps, categories as small whole numbers, and which columns are categorical."""
+    values = np.where(log.observed, log.values, np.nan).astype(np.float64)
+    categorical = np.array([column.likelihood == "categorical" for column in log.schema.columns], dtype=bool)
+    for index in np.flatnonzero(categorical):
+        ranks = _ranks(values[:, index])
+        values[:, index] = np.where(ranks < BOOSTED_LEVELS, ranks, np.nan)
+    return values, categorical
+
+
+def _numeric_table(log: "Log") -> np.ndarray:
+    """Encoded values with NaN in the gaps and categories as one-hot columns; columns that never vary are left out."""
+    values, categorical = _native_table(log)
+    columns = []
+    for index in range(values.shape[1]):
+        column = values[:, index]
+        if categorical[index]:
+            levels = min(int(np.nanmax(column, initial=-1)) + 1, ONE_HOT_LEVELS)
+            columns += [np.where(np.isnan(column), np.nan, column == level) for level in range(levels)]
+        else:
+            columns.append(column)
+    varying = [column for column in columns if np.nanmax(column, initial=-np.inf) > np.nanmin(column, initial=np.inf)]
+    return np.stack(varying, axis=1) if varying else np.empty((len(values), 0))
+
+
+def _completed_tables(table: np.ndarray, imputations: int, seed: int) -> list[np.ndarray]:
+    """Draw the gaps by chained equations; with no gaps, or too many columns for chains, one table is all there is."""
+    gaps, width = np.isnan(table), table.shape[1]
+    if not gaps.any():
+        return [table]
+    if width > CHAINED_COLUMNS:
+        return [np.where(gaps, np.nanmean(table, axis=0), table)]
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    rng = np.random.default_rng(seed)
+    some = rng.permutation(len(table))[: IMPUTER_ROWS if width <= NEAREST_COLUMNS else IMPUTER_ROWS // 2]
+    chain = IterativeImputer(
+        sample_posterior=True,
+        max_iter=int(np.clip(160 // width, 2, 10)),
+        n_nearest_features=NEAREST_COLUMNS if width > NEAREST_COLUMNS else None,
+        keep_empty_features=True,
+        random_state=seed,
+    ).fit(table[some])
+    return [chain.transform(table) for _ in range(imputations)]
+
+
+# --- learners ---
+
+
+def _logistic(
+    tables: list[np.ndarray], actions: np.ndarray, n_actions: int, train: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    if tables[0].shape[1] == 0 or len(np.unique(actions[train])) < 2:
+        return np.tile(_frequencies(actions[train], n_actions), (len(rows), 1))
+    with warnings.catch_warnings():
+        # stopping early only means a slightly stronger penalty, and the penalty is chosen by held-out loss anyway
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LogisticRegression(C=_best_penalty(tables[0], actions, n_actions, train), max_iter=200, warm_start=True)
+        total = np.zeros((len(rows), n_actions))
+        for table in tables:
+            model.fit(table[train], actions[train])
+            total += _over_all_actions(model.predict_proba(table[rows]), model.classes_, n_actions, len(train))
+    return total / len(tables)
+
+
+def _best_penalty(table: np.ndarray, actions: np.ndarray, n_actions: int, train: np.ndarray) -> float:
+    """The inverse strength with the least log-loss on every fourth training row."""
+    from sklearn.linear_model import LogisticRegression
+
+    judged, learnt = train[::4], np.delete(train, np.s_[::4])
+    if len(np.unique(actions[learnt])) < 2:
+        return PENALTIES[0]
+    model, losses = LogisticRegression(max_iter=200, warm_start=True), []
+    for strength in PENALTIES:
+        model.set_params(C=strength).fit(table[learnt], actions[learnt])
+        predicted = _over_all_actions(model.predict_proba(table[judged]), model.classes_, n_actions, len(learnt))
+        losses.append(-np.log(np.maximum(predicted[np.arange(len(judged)), actions[judged]], FLOOR)).mean())
+    return PENALTIES[int(np.argmin(losses))]
+
+
+def _boosting(
+    values: np.ndarray,
+    categorical: np.ndarray,
+    actions: np.ndarray,
+    n_actions: int,
+    train: np.ndarray,
+    rows: np.ndarray,
+    stages: tuple[int, ...],
+    seed: int,
+) -> np.ndarray:
+    """Probabilities after each number of rounds in `stages`: [row, stage, action]."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    present = ~np.isnan(values[train]).all(axis=0)  # scikit-learn refuses a column that is nothing but gaps
+    if not present.any() or len(np.unique(actions[train])) < 2:
+        return np.tile(_frequencies(actions[train], n_actions), (len(rows), len(stages), 1))
+    values = values[:, present]
+    model = HistGradientBoostingClassifier(
+        max_iter=stages[-1],
+        max_leaf_nodes=8,
+        l2_regularization=1.0,
+        max_features=min(1.0, BOOSTED_COLUMNS / values.shape[1]),
+        categorical_features=categorical[present],
+        early_stopping=False,
+        random_state=seed,
+    ).fit(values[train], actions[train])
+    kept = {stage - 1 for stage in stages}
+    staged = [
+        _over_all_actions(predicted, model.classes_, n_actions, len(train))
+        for index, predicted in enumerate(islice(model.staged_predict_proba(values[rows]), stages[-1]))
+        if index in kept
+    ]
+    return np.stack(staged, axis=1)
+
+
+def _calibrated(staged: np.ndarray, actions: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:
+    from scipy.special import log_softmax
+
+    result = np.empty((len(staged), staged.shape[2]))
+    logs = np.log(np.maximum(staged, FLOOR))
+    for held in range(-1, int(fold.max()) + 1):
+        rows, others = np.flatnonzero(fold == held), np.flatnonzero((fold >= 0) & (fold != held))
+        if len(rows) == 0:
+            continue
+        base = np.log(_frequencies(actions[others], staged.shape[2]))
+        judged = np.random.default_rng(seed).permutation(others)[:CALIBRATION_ROWS]
+        stage, strength = _best_calibration(logs[judged], base, actions[judged])
+        result[rows] = np.exp(log_softmax(base + strength * (logs[rows, stage] - base), axis=1))
+    return result
+
+
+def _best_calibration(logs: np.ndarray, base: np.ndarray, actions: np.ndarray) -> tuple[int, float]:
+    """Stage and strength s of log p ∝ base + s·(log p̂ − base) with the least log-loss: one convex search per stage."""
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_softmax
+
+    found = []
+    for stage in range(logs.shape[1]):
+        excess = logs[:, stage] - base
+
+        def loss(strength: float, excess: np.ndarray = excess) -> float:
+            return -log_softmax(base + strength * excess, axis=1)[np.arange(len(actions)), actions].mean()
+
+        best = minimize_scalar(loss, bounds=(0.0, 2.0), method="bounded")
+        found.append((best.fun, stage, float(best.x)))
+    return min(found)[1:]

@@ -1,0 +1,245 @@
+"""Propensities: laws, cross-fitting, recovery of a known logging policy, and the sentences of the overlap report."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prudent.errors import InputProblem
+from prudent.log import Log
+from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known, _cross_fit, _deal_folds
+from prudent.schema import Column, Schema
+
+ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3)]
+
+
+def make_log(values, actions, labels=None, categories=None) -> Log:
+    """A log from encoded values with NaN gaps; `categories` maps a column's index to its number of levels."""
+    categories = categories or {}
+    columns = tuple(
+        Column(f"x{j}", "categorical", tuple(f"level {k}" for k in range(categories[j])))
+        if j in categories
+        else Column(f"x{j}", "real")
+        for j in range(values.shape[1])
+    )
+    observed = ~np.isnan(values)
+    actions = np.asarray(actions, dtype=np.int32)
+    return Log(
+        schema=Schema(columns),
+        values=np.where(observed, values, 0).astype(np.float32),
+        observed=observed,
+        actions=actions,
+        rewards=np.where(actions >= 0, 1.0, np.nan),
+        action_labels=tuple(labels or range(int(actions.max()) + 1)),
+        propensities=None,
+        minimize=False,
+        notes=(),
+    )
+
+
+def gapped(rng, rows, columns, share=0.3):
+    values = rng.normal(size=(rows, columns))
+    values[:, 1:] += values[:, :1]
+    values[rng.random((rows, columns)) < share] = np.nan
+    return values
+
+
+def softmax_policy(rng, scores):
+    """Draw actions from softmax(scores); also the probabilities."""
+    true = np.exp(scores - scores.max(axis=1, keepdims=True))
+    true /= true.sum(axis=1, keepdims=True)
+    return (true.cumsum(axis=1) < rng.random((len(true), 1))).sum(axis=1), true
+
+
+@pytest.fixture(scope="module")
+def logged():
+    """A clinician who reads x̃ with gaps as zero, three actions, and 40 rows with no action recorded."""
+    rng = np.random.default_rng(5)
+    values = gapped(rng, 1500, 4)
+    values[7] = np.nan
+    actions, true = softmax_policy(rng, np.nan_to_num(values) @ rng.normal(size=(4, 3)))
+    actions[:40] = -1
+    return make_log(values, actions), true
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+def test_laws(setting, logged):
+    log, _ = logged
+    fitted = setting.fit(log, seed=1)
+    acted = log.actions >= 0
+    assert fitted.probabilities.shape == (1500, 3)
+    assert np.isfinite(fitted.probabilities).all()
+    assert np.abs(fitted.probabilities.sum(axis=1) - 1).max() < 1e-9
+    assert np.array_equal(np.isnan(fitted.taken), ~acted)
+    assert fitted.taken[acted].min() >= 1e-6
+    own = fitted.probabilities[np.flatnonzero(acted), log.actions[acted]]
+    np.testing.assert_allclose(fitted.taken[acted], own, atol=2e-6)
+    np.testing.assert_array_equal(setting.fit(log, seed=1).taken, fitted.taken)
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+def test_recovers_a_known_logging_policy(setting, logged):
+    log, true = logged
+    fitted = setting.fit(log)
+    marginal = np.bincount(log.actions[log.actions >= 0]) / (log.actions >= 0).sum()
+    error = np.abs(fitted.probabilities - true).mean()
+    assert error < 0.7 * np.abs(marginal - true).mean()
+    assert np.abs(fitted.probabilities.mean(axis=0) - marginal).max() < 0.02
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+def test_no_row_is_predicted_by_a_model_that_saw_its_action(setting):
+    """Coin-flip actions: a model that saw a row's action would give it more than its share; cross-fitting cannot."""
+    rng = np.random.default_rng(0)
+    log = make_log(rng.normal(size=(120, 30)), rng.integers(0, 2, 120))
+    assert setting.fit(log).taken.mean() < 0.53
+
+
+def test_every_fold_is_predicted_from_the_other_folds():
+    log = make_log(np.zeros((90, 1)), np.r_[np.full(5, -1), np.arange(85) % 2])
+    seen = []
+
+    def predict(train, rows):
+        seen.append((set(train), set(rows)))
+        return np.full((len(rows), 2), len(seen))
+
+    predicted = _cross_fit(_deal_folds(log, 3, seed=0), predict)
+    assert all(not train & rows for train, rows in seen)
+    assert set.union(*(rows for _, rows in seen)) == set(range(90))
+    np.testing.assert_allclose(predicted[:5], 2)  # no action: the mean over the three models
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+def test_rare_actions(setting):
+    rng = np.random.default_rng(2)
+    actions = rng.integers(0, 2, 80)
+    actions[0], actions[1:3] = 2, 3
+    fitted = setting.fit(make_log(gapped(rng, 80, 3), actions, labels=("a", "b", "once", "twice")))
+    assert np.abs(fitted.probabilities.sum(axis=1) - 1).max() < 1e-9
+    assert 1e-4 < fitted.taken[0] < 0.1
+    verdicts = fitted.overlap().verdicts
+    assert any("'once' was taken in 1 row only" in sentence for sentence in verdicts)
+    assert any("'twice' was taken in 2 rows only" in sentence for sentence in verdicts)
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+def test_categories_and_gaps_in_them(setting):
+    rng = np.random.default_rng(4)
+    site = rng.integers(0, 4, 600).astype(float)
+    actions = np.where(rng.random(600) < 0.9, site % 2, 1 - site % 2).astype(int)
+    site[rng.random(600) < 0.2] = np.nan
+    log = make_log(np.stack([site, rng.normal(size=600)], axis=1), actions, categories={0: 4})
+    taken = setting.fit(log).taken
+    assert taken[~np.isnan(site)].mean() > 0.75
+    assert 0.4 < taken[np.isnan(site)].mean() < 0.6
+
+
+@pytest.mark.parametrize("setting", ESTIMATED)
+@pytest.mark.parametrize(
+    ("values", "actions"),
+    [
+        (np.full((12, 2), np.nan), np.arange(12) % 3),
+        (np.ones((12, 2)), np.arange(12) % 3),
+        (np.empty((12, 0)), np.arange(12) % 3),
+        (np.arange(24.0).reshape(12, 2), np.zeros(12, int)),
+        (np.array([[0.0], [1.0]]), np.array([0, 1])),
+        (
+            np.column_stack([np.full(40, np.nan), np.arange(40.0) / 40, np.r_[1.0, np.full(39, np.nan)]]),
+            np.arange(40) % 2,
+        ),
+    ],
+    ids=["all gaps", "constant", "no columns", "one action", "two rows", "an empty column and a lone cell"],
+)
+def test_degenerate_tables(setting, values, actions):
+    fitted = setting.fit(make_log(values, actions))
+    assert np.abs(fitted.probabilities.sum(axis=1) - 1).max() < 1e-9
+    assert np.isfinite(fitted.taken).all()
+
+
+def test_wide_tables_are_bounded(monkeypatch):
+    rng = np.random.default_rng(6)
+    values = gapped(rng, 200, 60)
+    log = make_log(values, rng.integers(0, 2, 200))
+    assert np.isfinite(ImputedLogistic(imputations=1, folds=2).fit(log).taken).all()
+    monkeypatch.setattr("prudent.propensity.CHAINED_COLUMNS", 50)
+    assert np.isfinite(ImputedLogistic(imputations=1, folds=2).fit(log).taken).all()
+
+
+def test_many_levels_share_one():
+    rng = np.random.default_rng(7)
+    code = np.r_[np.arange(300), rng.integers(0, 300, 300)].astype(float)[:, None]
+    log = make_log(code, rng.integers(0, 2, 600), categories={0: 300})
+    for setting in ESTIMATED:
+        assert np.isfinite(setting.fit(log).taken).all()
+
+
+def test_weights_have_mean_one_and_are_cut():
+    taken = np.array([0.5, 0.5, 0.001, np.nan])
+    fitted = FittedPropensity(taken, None, np.array([0, 1, 0, -1]), ("a", "b"))
+    free = fitted.weights(clip=math.inf)
+    assert free[3] == 0
+    np.testing.assert_allclose(free[:3].mean(), 1)
+    np.testing.assert_allclose(free[2] / free[0], 500)
+    cut = fitted.weights(clip=1.5)
+    np.testing.assert_allclose(cut[:3].mean(), 1)
+    np.testing.assert_allclose(cut[2] / cut[0], 1.5 * (1004 / 3) / 2)
+    with pytest.raises(InputProblem, match="'clip' parameter of weights"):
+        fitted.weights(clip=0.5)
+
+
+def test_overlap_is_computed_as_documented():
+    probabilities = np.array([[0.995, 0.005], [0.5, 0.5], [0.8, 0.2], [0.2, 0.8]])
+    fitted = FittedPropensity(np.array([0.995, 0.5, 0.2, np.nan]), probabilities, np.array([0, 0, 1, -1]), ("x", "y"))
+    overlap = fitted.overlap()
+    first, second = overlap.actions
+    assert (first.action, first.count, first.smallest, first.rows_outside) == ("x", 2, 0.2, 0)
+    assert (second.count, second.smallest, second.rows_outside) == (1, 0.005, 1)
+    assert overlap.rows == 3
+    assert overlap.rows_outside == 1
+    weights = 1 / np.array([0.995, 0.5])
+    np.testing.assert_allclose(first.effective_rows, weights.sum() ** 2 / (weights**2).sum())
+    assert any("For 1 of 4 rows action 'y' was almost never taken" in sentence for sentence in overlap.verdicts)
+
+
+def test_overlap_is_json_and_says_when_all_is_well():
+    fitted = FittedPropensity(np.full(100, 0.5), None, np.arange(100) % 2, (1, 2))
+    overlap = fitted.overlap()
+    assert overlap.effective_rows == pytest.approx(100)
+    assert overlap.verdicts == ("Every action was taken often enough, in all kinds of cases the log can tell apart.",)
+    assert json.loads(json.dumps(overlap.to_dict(), allow_nan=False))["actions"][0]["count"] == 50
+    empty = FittedPropensity(np.full(2, 0.5), None, np.zeros(2, int), ("seen", "unseen")).overlap()
+    assert json.loads(json.dumps(empty.to_dict(), allow_nan=False))["actions"][1]["smallest"] is None
+    assert "'unseen' was taken in 0 rows only" in empty.verdicts[1]
+
+
+def test_overlap_warns_of_few_effective_rows():
+    taken = np.full(200, 0.9)
+    taken[0] = 0.001
+    verdicts = FittedPropensity(taken, None, np.zeros(200, int), ("a",)).overlap().verdicts
+    assert "a few unusual ones carry the weight" in verdicts[0]
+    assert "expect wide intervals" in verdicts[-1]
+
+
+def test_known_reads_the_column_and_says_what_is_wrong():
+    log = make_log(np.zeros((4, 1)), [0, 1, 1, -1])
+    with pytest.raises(InputProblem, match=r"no column of logged probabilities.*propensity=.*ImputedLogistic\(\)"):
+        Known().fit(log)
+    with pytest.raises(InputProblem, match="empty in 2 of the 3 rows with an action"):
+        Known().fit(replace(log, propensities=np.array([0.5, np.nan, np.nan, np.nan])))
+    with pytest.raises(InputProblem, match=r"must be in \(0, 1\].*1 rows are not, the first with 1.5"):
+        Known().fit(replace(log, propensities=np.array([0.5, 1.5, 0.2, np.nan])))
+    fitted = Known().fit(replace(log, propensities=np.array([0.5, 1e-9, 0.2, 0.7])))
+    np.testing.assert_array_equal(fitted.taken, [0.5, 1e-6, 0.2, np.nan])
+    assert fitted.probabilities is None
+    assert fitted.overlap().rows_outside == 1
+
+
+def test_bad_settings_and_logs_get_the_one_sentence():
+    with pytest.raises(InputProblem, match="The 'imputations' parameter of ImputedLogistic must be a whole number"):
+        ImputedLogistic(imputations=0)
+    with pytest.raises(InputProblem, match="The 'folds' parameter of Boosted must be a whole number of at least 2"):
+        Boosted(folds=True)
+    with pytest.raises(InputProblem, match="the log has 1"):
+        Boosted().fit(make_log(np.zeros((3, 1)), [0, -1, -1]))
