@@ -2,9 +2,10 @@
 
     rival.fit(values, categorical, actions, rewards, n_actions, seed).predict(new_values)
 
-`values` are floats with NaN in the gaps, categories as small whole numbers. Rows without an action or a reward are left out.
-Every rival prices all actions for a row and takes the dearest; an action it never saw is priced -inf. Settings that matter
-(leaf size, number of trees, gap indicators) are chosen by each rival on the log itself, by cross-validation or out-of-bag.
+`values` are floats with NaN in the gaps, categories as small whole numbers. Rows without an action or a reward are left
+out. Every rival prices all actions for a row and takes the best; an action it never saw is priced -inf. Settings that
+matter (leaf size, number of rounds, gap indicators) are chosen by each rival on the log itself, by cross-validation or
+out-of-bag error.
 """
 
 import warnings
@@ -73,7 +74,7 @@ class PerAction:
 
 @dataclass(frozen=True)
 class ActionAsFeature:
-    """One regression on attributes, the action's one-hot columns and its index (so ordered doses can be cut by threshold)."""
+    """One regression on attributes, the action's one-hot columns and its index (for ordered doses)."""
 
     def parts(self, table: np.ndarray, actions: np.ndarray, n_actions: int) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(np.arange(len(table)), self._joined(table, actions, n_actions))]
@@ -122,7 +123,7 @@ class Boosting:
         seen = np.bincount(actions, minlength=n_actions) > 0
         parts = self.design.parts(values, actions, n_actions)
         kinds = np.r_[np.asarray(categorical, dtype=bool), np.zeros(self.design.extra_columns(n_actions), dtype=bool)]
-        with threadpool_limits(limits=1):  # tables this small gain nothing from threads
+        with _single_thread():
             leaf, rounds = self._chosen(parts, rewards, kinds, seed)
             models = [self._learnt(inputs, rewards[rows], kinds, leaf, rounds, seed).predict for rows, inputs in parts]
         return FittedRival(lambda new: self.design.price(models, new, seen))
@@ -140,8 +141,8 @@ class Boosting:
             max_iter=rounds,
             max_leaf_nodes=15,
             min_samples_leaf=leaf,
-            categorical_features=kinds,
-            early_stopping=False,
+            categorical_features=kinds,  # pyright: ignore[reportArgumentType]  scikit-learn is untyped
+            early_stopping=False,  # pyright: ignore[reportArgumentType]
             random_state=seed,
         ).fit(inputs, targets)
 
@@ -238,9 +239,10 @@ class ChainedForest:
 class ChainedPolicyForest:
     """Multiple imputation and EconML's doubly robust policy forest; leaf values averaged over imputations.
 
-    Nuisance models: a random forest for the reward (leaf size by out-of-bag error), logistic regression for the propensity,
-    cross-fitted. In a trial dosing world leaves of 5 beat larger ones, growing and pricing trees on all of a subsample beat
-    splitting it (`honest`), and averaged leaf values beat votes, so those are the settings. Prices are against the first action. Actions in fewer rows than cross-fitting needs are never chosen.
+    Nuisance models, cross-fitted: a random forest for the reward (leaf size by out-of-bag error), logistic regression
+    for the propensity. In one trial dosing world leaves of 5 beat larger ones, using a whole subsample for growing and
+    pricing a tree beat splitting it (`honest`), and averaged leaf values beat votes, so those are the settings. Prices
+    are against the first action. Actions in fewer rows than cross-fitting needs are never chosen.
     """
 
     imputations: int = 5
@@ -291,10 +293,10 @@ class ChainedPolicyForest:
             from econml.policy import DRPolicyForest
 
             return DRPolicyForest(
-                model_regression=RandomForestRegressor(
+                model_regression=RandomForestRegressor(  # pyright: ignore[reportArgumentType]  EconML is untyped
                     100, min_samples_leaf=nuisance_leaf, max_features=0.5, n_jobs=CORES, random_state=seed
                 ),
-                model_propensity=LogisticRegression(max_iter=1000),
+                model_propensity=LogisticRegression(max_iter=1000),  # pyright: ignore[reportArgumentType]
                 min_propensity=0.01,
                 cv=self.folds,
                 n_estimators=self.trees,
@@ -322,6 +324,13 @@ RIVALS: dict[str, Rival] = {
 def _usable(values: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     keep = (np.asarray(actions) >= 0) & np.isfinite(rewards)
     return np.asarray(values, dtype=np.float64)[keep], np.asarray(actions)[keep], np.asarray(rewards)[keep]
+
+
+def _single_thread() -> threadpool_limits:
+    """Tables this small gain nothing from threads in linear algebra, and lose much on a busy machine."""
+    import sklearn.ensemble  # noqa: F401  only libraries that are already loaded can be limited
+
+    return threadpool_limits(limits=1)
 
 
 def _forest(inputs: np.ndarray, targets: np.ndarray, leaf: int, trees: int, seed: int, bag: bool = False) -> Any:
@@ -384,7 +393,7 @@ class _Imputer:
         if self.chain is None or not np.isnan(table).any():
             return [table]
         self.chain.random_state_ = np.random.RandomState(self.seed)
-        with threadpool_limits(limits=1):
+        with _single_thread():
             return [self.chain.transform(table) for _ in range(number)]
 
 
@@ -396,7 +405,7 @@ def _imputers(values: np.ndarray, categorical: np.ndarray, imputations: int, see
     numeric = _Numeric.of(values, categorical)
     table = numeric(values)
     width = table.shape[1]
-    with threadpool_limits(limits=1):
+    with _single_thread():
         return [
             _Imputer(
                 numeric,

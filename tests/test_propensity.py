@@ -90,11 +90,12 @@ def test_recovers_a_known_logging_policy(setting, logged):
 
 
 @pytest.mark.parametrize("setting", ESTIMATED)
-def test_no_row_is_predicted_by_a_model_that_saw_its_action(setting):
+def test_no_row_is_predicted_by_a_model_that_saw_its_action(setting, monkeypatch):
     """Coin-flip actions: a model that saw a row's action would give it more than its share; cross-fitting cannot."""
+    monkeypatch.setattr("prudent.propensity.PENALTIES", (1.0,))  # weak enough to memorise, were there a leak
     rng = np.random.default_rng(0)
     log = make_log(rng.normal(size=(120, 30)), rng.integers(0, 2, 120))
-    assert setting.fit(log).taken.mean() < 0.53
+    assert setting.fit(log).taken.mean() < 0.55
 
 
 def test_every_fold_is_predicted_from_the_other_folds():

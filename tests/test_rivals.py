@@ -1,20 +1,20 @@
 """The rivals are real: each finds an obvious best action, lives with gaps and categories, and repeats itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from benchmarks.rivals import RIVALS, ChainedForest, ChainedPolicyForest
+from benchmarks.rivals import RIVALS, Boosting, ChainedForest, ChainedPolicyForest
 
 ACTIONS = 3
 
 
 def small(rival):
-    """Fewer imputations, so that the tests stay quick; the settings otherwise are the benchmark's."""
-    return (
-        type(rival)(**{**vars(rival), "imputations": 1})
-        if isinstance(rival, ChainedForest | ChainedPolicyForest)
-        else rival
-    )
+    """Fewer imputations and rounds, so that the tests stay quick; the settings otherwise are the benchmark's."""
+    if isinstance(rival, Boosting):
+        return replace(rival, stages=(25, 60))
+    return replace(rival, imputations=1) if isinstance(rival, ChainedForest | ChainedPolicyForest) else rival
 
 
 def world(rows, seed):

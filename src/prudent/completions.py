@@ -56,7 +56,7 @@ class PriceTable(eqx.Module):
 
 def assemble(
     values: Float[Array, "completion attribute"],
-    log_weights: Float[Array, " completion"],
+    log_weights: Float[Array, " draw"],
     log_density: Float[Array, " completion"],
     observed: Bool[Array, " attribute"],
     extra: int = 0,

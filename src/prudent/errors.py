@@ -1,5 +1,8 @@
 """The one exception that says the input, not prudent, is at fault."""
 
+import math
+from numbers import Integral, Real
+
 
 class InputProblem(ValueError):
     """Bad input: one sentence that names the column or parameter, the value, and the way out.
@@ -18,3 +21,13 @@ def require(condition: bool, owner: str, parameter: str, must: str, got: object)
     """
     if not condition:
         raise InputProblem(f"The '{parameter}' parameter of {owner} must {must}. Got {got!r} instead.")
+
+
+def is_number(value: object) -> bool:
+    """A finite number, of Python or NumPy; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_whole(value: object, least: int = 0) -> bool:
+    """A whole number of at least `least`; 2.0 is none, for it may have been meant as a share."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least

@@ -12,7 +12,7 @@ from jaxtyping import Array
 
 from prudent.advice import Advice
 from prudent.completions import Completions, PriceTable
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import ActionLabel
 from prudent.models.fitted import Fitted
 from prudent.models.model import Model, price_table
@@ -87,9 +87,13 @@ class Policy:
         fallback: ActionLabel | None = None,
         seed: int = 0,
     ):
+        require(isinstance(fitted, Fitted), "Policy", "fitted", "be a fitted model, see CausalPVAE.fit", fitted)
         require(isinstance(strategy, Strategy), "policy", "strategy", "be a Strategy, e.g. Conservative()", strategy)
-        require(completions >= 2, "policy", "completions", "be at least 2", completions)
-        require(floor is None or np.isfinite(floor), "policy", "floor", "be a number", floor)
+        require(is_whole(completions, 2), "policy", "completions", "be a whole number of at least 2", completions)
+        require(floor is None or is_number(floor), "policy", "floor", "be a number", floor)
+        label = fallback is None or isinstance(fallback, str | int | float | bool)
+        require(label, "policy", "fallback", "be the label of an action", fallback)
+        require(is_whole(seed), "policy", "seed", "be a whole number of at least 0", seed)
         require(fallback is None or floor is not None, "policy", "fallback", "come with a 'floor'", fallback)
         self.fitted, self.strategy, self.completions = fitted, strategy, completions
         self.floor, self.fallback, self.seed = floor, fallback, seed

@@ -1,8 +1,8 @@
 """How likely was the action that was taken: logging propensities, cross-fitted, and how far the log can be trusted.
 
-The logging policy saw the record with its gaps, so every estimate here is of π0(a | x̃). A row's probability never comes
-from a model that saw that row's action: rows are dealt into folds, each fold is predicted by models of the others, and rows
-with no action recorded get the mean over the folds' models.
+The logging policy saw the record with its gaps, so every estimate here is of π0(a | x̃). A row's probability never
+comes from a model that saw that row's action: rows are dealt into folds, each fold is predicted by models of the
+others, and rows with no action recorded get the mean over the folds' models.
 
 scikit-learn and SciPy are imported inside the functions: `import prudent` stays light.
 """
@@ -10,10 +10,10 @@ scikit-learn and SciPy are imported inside the functions: `import prudent` stays
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,6 @@ FEW_ROWS = 30  # fewer rows than this and an action's reward is anecdote
 IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all rows are completed
 LEARNING_ROWS = 50_000  # what one fold's classifier is fitted on at most
 CALIBRATION_ROWS = 20_000
-SINGLE_THREAD_ROWS = 50_000  # on smaller logs threads gain nothing, and on a busy machine they wait for one another
 NEAREST_COLUMNS = 20  # predictors per chained equation in wide tables
 CHAINED_COLUMNS = 400  # beyond this many encoded columns gaps are filled by the mean
 ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
@@ -42,10 +41,10 @@ PENALTIES = (0.001, 0.01, 0.1, 1.0)  # inverse strengths tried for the logistic 
 class ActionOverlap:
     """How well the log covers one action.
 
-    `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when only
-    logged probabilities are known). `effective_rows` is (Σw)²/Σw² over the rows that took it, w its inverse probability.
-    `rows_outside` counts the rows whose probability of this action is below 0.01 (again, among its own when that is all
-    that is known): there its reward is extrapolated, not learnt.
+    `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when
+    only logged probabilities are known). `effective_rows` is (Σw)²/Σw² over the rows that took it, w the inverse of its
+    probability. `rows_outside` counts the rows whose probability of this action is below 0.01 (again, among its own
+    when that is all that is known): there its reward is extrapolated, not learnt.
     """
 
     action: str | int | float | bool
@@ -179,8 +178,8 @@ class Known:
         wrong = acted & ~((log.propensities > 0) & (log.propensities <= 1))
         if wrong.any():
             raise InputProblem(
-                f"The propensity column must be in (0, 1] for an action that was taken; {int(wrong.sum())} rows are not, "
-                f"the first with {float(log.propensities[wrong][0])!r}. Correct them, drop these rows, {way_out}"
+                f"The propensity column must be in (0, 1] for an action that was taken; {int(wrong.sum())} rows are"
+                f" not, the first with {float(log.propensities[wrong][0])!r}. Correct them, drop these rows, {way_out}"
             )
         taken = np.where(acted, np.maximum(log.propensities, FLOOR), np.nan)
         return FittedPropensity(taken, None, np.asarray(log.actions), log.action_labels)
@@ -188,14 +187,15 @@ class Known:
 
 @dataclass(frozen=True)
 class ImputedLogistic:
-    """Multiple imputation, one multinomial logistic regression per completed table, probabilities averaged (the paper's).
+    """The paper's: multiple imputation, a multinomial logistic regression per completed table, probabilities averaged.
 
-    Gaps are drawn by chained Bayesian regressions on the attributes alone (categorical ones as one-hot columns). They use
-    no actions, so one fitted chain serves all folds, and its repeated draws are the imputations. Which cells were missing
-    is not itself a predictor; where the logging policy reacted to that, `Boosted` sees it.
+    Gaps are drawn by chained Bayesian regressions on the attributes alone (categorical ones as one-hot columns). They
+    use no actions, so one fitted chain serves all folds, and its repeated draws are the imputations. Which cells were
+    missing is not itself a predictor; where the logging policy reacted to that, `Boosted` sees it.
 
-    Wide tables stay affordable: each equation uses at most 20 correlated columns, the chain makes fewer rounds as columns
-    grow, and beyond 400 encoded columns gaps are filled by the mean. The ridge penalty is chosen inside each training fold.
+    Wide tables stay affordable: each equation uses at most 20 correlated columns, the chain makes fewer rounds as
+    columns grow, and beyond 400 encoded columns gaps are filled by the mean. The ridge penalty is chosen inside each
+    training fold.
     """
 
     imputations: int = 5
@@ -213,7 +213,7 @@ class ImputedLogistic:
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
             return _logistic(tables, log.actions, n_actions, train, rows)
 
-        with _few_threads(log):
+        with _single_thread():
             tables = _completed_tables(_numeric_table(log), self.imputations, seed)
             return _fitted(log, _cross_fit(fold, _learning_from_some(predict, seed)))
 
@@ -222,8 +222,10 @@ class ImputedLogistic:
 class Boosted:
     """Gradient boosting that takes gaps and categories as they are, calibrated, cross-fitted.
 
-    Calibration chooses the number of rounds and how far to shrink towards the plain action frequencies, for each fold by
-    the log-loss of the other folds' out-of-fold predictions: where nothing predicts the action, the frequencies remain.
+    Calibration chooses the number of rounds and how far to shrink towards the plain action frequencies, for each fold
+    by the log-loss of the other folds' out-of-fold predictions: where nothing predicts the action, the frequencies
+    remain. (Those predictions come from models that did see the fold, so these two numbers, and only they, depend on
+    its actions indirectly.)
     """
 
     folds: int = 5
@@ -243,20 +245,22 @@ class Boosted:
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
             return _boosting(values, categorical, log.actions, n_actions, train, rows, stages, seed)
 
-        with _few_threads(log):
+        with _single_thread():
             staged = _cross_fit(fold, _learning_from_some(predict, seed))
         return _fitted(log, _calibrated(staged, log.actions, fold, seed))
 
 
 def _require_whole(owner: str, parameter: str, value: object, least: int) -> None:
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
-    require(fits, owner, parameter, f"be a whole number of at least {least}", value)
+    require(bool(fits), owner, parameter, f"be a whole number of at least {least}", value)
 
 
-def _few_threads(log: "Log") -> AbstractContextManager[object]:
+def _single_thread() -> AbstractContextManager[object]:
+    """Learning rows are bounded, so threads gain little, and on a busy machine they wait for one another."""
+    import sklearn.ensemble  # noqa: F401  only libraries that are already loaded can be limited
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(limits=1) if len(log.actions) <= SINGLE_THREAD_ROWS else nullcontext()
+    return threadpool_limits(limits=1)
 
 
 def _fitted(log: "Log", probabilities: np.ndarray) -> FittedPropensity:
@@ -381,7 +385,7 @@ def _completed_tables(table: np.ndarray, imputations: int, seed: int) -> list[np
         keep_empty_features=True,
         random_state=seed,
     ).fit(table[some])
-    return [chain.transform(table) for _ in range(imputations)]
+    return [np.asarray(chain.transform(table)) for _ in range(imputations)]
 
 
 # --- learners ---
@@ -443,8 +447,8 @@ def _boosting(
         max_leaf_nodes=8,
         l2_regularization=1.0,
         max_features=min(1.0, BOOSTED_COLUMNS / values.shape[1]),
-        categorical_features=categorical[present],
-        early_stopping=False,
+        categorical_features=categorical[present],  # pyright: ignore[reportArgumentType]  scikit-learn is untyped
+        early_stopping=False,  # pyright: ignore[reportArgumentType]
         random_state=seed,
     ).fit(values[train], actions[train])
     kept = {stage - 1 for stage in stages}
@@ -484,6 +488,6 @@ def _best_calibration(logs: np.ndarray, base: np.ndarray, actions: np.ndarray) -
         def loss(strength: float, excess: np.ndarray = excess) -> float:
             return -log_softmax(base + strength * excess, axis=1)[np.arange(len(actions)), actions].mean()
 
-        best = minimize_scalar(loss, bounds=(0.0, 2.0), method="bounded")
+        best: Any = minimize_scalar(loss, bounds=(0.0, 2.0), method="bounded")
         found.append((best.fun, stage, float(best.x)))
     return min(found)[1:]

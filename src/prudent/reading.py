@@ -182,11 +182,23 @@ def read_table(path: str | PathLike[str]) -> pl.DataFrame:
     return _require_columns(file, frame)
 
 
-def _read_separated(file: Path) -> pl.DataFrame:
+def read_as_text(path: str | PathLike[str], names: Sequence[str]) -> pl.DataFrame | None:
+    """Columns of a csv or tsv file as the text that stands in it; None for files that have types of their own."""
+    file = Path(path)
+    if not file.name.lower().endswith(SEPARATED):
+        return None
+    return pl.read_csv(file, separator=_separator(file), infer_schema=False, glob=False).select(names)
+
+
+def _separator(file: Path) -> str:
     header = (
         pl.read_csv(file, has_header=False, n_rows=1, separator="\n", quote_char=None, infer_schema=False).item() or ""
     )
-    separator = max(",;\t", key=header.count)
+    return max(",;\t", key=header.count)
+
+
+def _read_separated(file: Path) -> pl.DataFrame:
+    separator = _separator(file)
     names = pl.read_csv(file, has_header=False, n_rows=1, separator=separator, infer_schema=False).row(0)
     _refuse_repeated_names(name for name in names if name)
     frame = pl.read_csv(file, separator=separator, infer_schema_length=None, glob=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from prudent.cells import did_you_mean
 from prudent.columns import KINDS, LABELLED, LARGEST_COUNT, Column, Kind
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, is_number, require
 from prudent.kinds import AskedKind, Dropped, check_kinds, column_of
 from prudent.reading import Table, to_table
 
@@ -163,11 +163,7 @@ def _column_from_json(stored: Any) -> Column:
     sound(len(set(categories)) == len(categories), "repeated categories")
     sound((len(categories) > 0) == (stored["kind"] in LABELLED), "categories do not fit the kind")
     for field in ("location", "scale", "low", "high"):
-        number = stored[field]
-        sound(
-            isinstance(number, (int, float)) and not isinstance(number, bool) and np.isfinite(number),
-            f"{field} is no number",
-        )
+        sound(is_number(stored[field]), f"{field} is no number")
     sound(stored["scale"] > 0, "scale is not above 0")
     sound(stored["low"] <= stored["high"], "low is above high")
     sound(stored["kind"] != "positive" or stored["low"] > 0, "low is not positive")

@@ -17,10 +17,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from prudent.errors import InputProblem
+from prudent.log import ActionLabel
 from prudent.models.causal import CausalPVAE
 from prudent.models.conditional import CPVAE
 from prudent.models.fitted import Fitted
@@ -46,7 +48,7 @@ def save(fitted: Fitted, path: str | PathLike[str]) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise InputProblem(f"'{folder}' is a file. Name a folder to save the model in.")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "model.json").exists():
+    if folder.is_dir() and not (folder / "model.json").exists() and not all(map(_own, folder.iterdir())):
         raise InputProblem(f"The folder '{folder}' holds other things than a model. Name a new or empty folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = save_arrays(_arrays(fitted.model))
@@ -64,7 +66,7 @@ def save(fitted: Fitted, path: str | PathLike[str]) -> None:
     }
     _write(folder / description["arrays"]["file"], data)
     _write(folder / "model.json", json.dumps(description, indent=1).encode())
-    for old in folder.glob("arrays-*.safetensors"):
+    for old in filter(_own, folder.iterdir()):
         if old.name != description["arrays"]["file"]:
             old.unlink()
 
@@ -77,17 +79,23 @@ def load(path: str | PathLike[str]) -> Fitted:
     try:
         settings = _settings_from_json(SETTINGS[description["model"]], description["settings"])
         schema = Schema.from_json(description["schema"])
-        labels = tuple(description["action_labels"])
+        labels = _labels(description["action_labels"])
         report = description["report"]
         report = FitReport(**{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])})
         minimize = bool(description["minimize"])
         file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
-        blank = settings.blank(schema, len(labels))
+        # shapes only: settings that ask for absurd sizes must not be given the memory
+        blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
     except InputProblem:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise _damaged(folder / "model.json", f"it lacks or garbles {problem}") from problem
     return Fitted(_filled(blank, folder, file, digest), settings, schema, labels, minimize, report)
+
+
+def _own(path: Path) -> bool:
+    """Arrays of an older model, or what a crash left behind; model.json itself is not among them."""
+    return path.is_file() and (path.match("arrays-*.safetensors") or path.match("*.part"))
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -130,10 +138,13 @@ def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != digest:
         raise _damaged(path, "its content is not what was saved")
-    arrays = load_arrays(data)
+    try:
+        arrays = load_arrays(data)
+    except SafetensorError as problem:
+        raise _damaged(path, "it is not a safetensors file") from problem
 
     def fill(at: Any, leaf: Any) -> Any:
-        if not eqx.is_array(leaf):
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
         stored = arrays.get(jax.tree_util.keystr(at))
         # a size of 0 is left open by the blank: it depends on the log, not on the settings
@@ -144,6 +155,12 @@ def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
         return jnp.asarray(stored)
 
     return jax.tree_util.tree_map_with_path(fill, blank)
+
+
+def _labels(stored: Any) -> tuple[ActionLabel, ...]:
+    if not isinstance(stored, list) or not stored or not all(isinstance(one, str | int | float | bool) for one in stored):
+        raise ValueError("the action labels")
+    return tuple(stored)
 
 
 def _damaged(path: Path, why: str) -> InputProblem:

@@ -19,6 +19,7 @@ from prudent.models.fitting import (
     Sizes,
     active_latents,
     check_log,
+    check_parts,
     check_settings,
     report_of,
     reward_scale,
@@ -115,6 +116,7 @@ class CausalPVAE:
 
     def __post_init__(self) -> None:
         check_settings("CausalPVAE", self.members, self.samples, self.hide)
+        check_parts("CausalPVAE", self.sizes, self.training, self.weights)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> CausalNetwork:
         return CausalNetwork(layout_of(schema), actions, self.sizes.of(schema), key)
@@ -126,7 +128,7 @@ class CausalPVAE:
 
     def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log)
+        check_log(log, seed)
         scale = reward_scale(log)
         propensity = None if self.weights is None else self.weights.fit(log, seed=seed)
         data = training_arrays(log, scale, None if propensity is None else propensity.weights())

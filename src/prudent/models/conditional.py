@@ -20,6 +20,7 @@ from prudent.models.fitting import (
     Sizes,
     active_latents,
     check_log,
+    check_parts,
     check_settings,
     report_of,
     reward_scale,
@@ -214,6 +215,7 @@ class CPVAE:
 
     def __post_init__(self) -> None:
         check_settings("CPVAE", self.members, self.samples, self.hide)
+        check_parts("CPVAE", self.sizes, self.training, self.propensity)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> ConditionalNetwork:
         return ConditionalNetwork(_with_reward(schema), actions, self.sizes.of(schema), key)
@@ -225,7 +227,7 @@ class CPVAE:
 
     def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log)
+        check_log(log, seed)
         scale = reward_scale(log)
         propensity = self.propensity.fit(log, seed=seed)
         data = training_arrays(log, scale, propensity.weights())

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import Log
-from prudent.networks.training import Members, Trained
-from prudent.propensity import FittedPropensity
+from prudent.networks.training import Members, Trained, Training
+from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known
 from prudent.schema import Schema
 
 ACTIVE_VARIANCE = 0.01
@@ -26,14 +26,17 @@ class Sizes:
     """Widths of the networks. `latent=None` follows the table: as many as attributes, at least 4, at most 12."""
 
     latent: int | None = None
-    width: int = 64
+    width: int = 48
     embedding: int = 8
-    summary: int = 64
+    summary: int = 48
 
     def __post_init__(self) -> None:
         for name in ("width", "embedding", "summary"):
-            require(getattr(self, name) >= 1, "Sizes", name, "be at least 1", getattr(self, name))
-        require(self.latent is None or self.latent >= 1, "Sizes", "latent", "be at least 1 or None", self.latent)
+            value = getattr(self, name)
+            require(is_whole(value, 1), "Sizes", name, "be a whole number of at least 1", value)
+        latent = self.latent
+        fits = latent is None or is_whole(latent, 1)
+        require(fits, "Sizes", "latent", "be a whole number of at least 1 or None", latent)
 
     def of(self, schema: Schema) -> dict[str, int]:
         latent = min(max(len(schema), 4), 12) if self.latent is None else self.latent
@@ -62,12 +65,26 @@ class RewardScale(eqx.Module):
 
 
 def check_settings(owner: str, members: int, samples: int, hide: float) -> None:
-    require(members >= 1, owner, "members", "be at least 1", members)
-    require(samples >= 1, owner, "samples", "be at least 1", samples)
-    require(0 <= hide < 1, owner, "hide", "be in [0, 1)", hide)
+    require(is_whole(members, 1), owner, "members", "be a whole number of at least 1", members)
+    require(is_whole(samples, 1), owner, "samples", "be a whole number of at least 1", samples)
+    require(is_number(hide) and 0 <= hide < 1, owner, "hide", "be in [0, 1)", hide)
 
 
-def check_log(log: Log) -> None:
+def check_parts(owner: str, sizes: object, training: object, propensity: object) -> None:
+    require(isinstance(sizes, Sizes), owner, "sizes", "be a Sizes, e.g. Sizes(width=64)", sizes)
+    require(isinstance(training, Training), owner, "training", "be a Training, e.g. Training(rounds=40)", training)
+    known = propensity is None or isinstance(propensity, ImputedLogistic | Boosted | Known)
+    name = "weights" if owner == "CausalPVAE" else "propensity"
+    require(known, owner, name, "be a propensity: ImputedLogistic(), Boosted() or Known()", propensity)
+
+
+def check_log(log: Log, seed: int) -> None:
+    require(is_whole(seed), "fit", "seed", "be a whole number of at least 0", seed)
+    if not isinstance(log, Log):
+        raise InputProblem(
+            f"A model is fitted to a Log, and this is a {type(log).__name__}. "
+            "Make one with prudent.Log.from_frame(frame, action=..., reward=...) or prudent.read_log."
+        )
     if int(log.rewarded.sum()) < 20:
         raise InputProblem(
             f"The log has only {int(log.rewarded.sum())} rows with both an action and a reward; "

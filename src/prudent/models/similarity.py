@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.completions import Completions
-from prudent.errors import require
+from prudent.errors import is_whole, require
 from prudent.log import Log
 from prudent.models import partial_vae
 from prudent.models.fitted import Fitted
@@ -22,6 +22,7 @@ from prudent.models.fitting import (
     Sizes,
     active_latents,
     check_log,
+    check_parts,
     check_settings,
     report_of,
     reward_scale,
@@ -186,10 +187,12 @@ class SPVAE:
 
     def __post_init__(self) -> None:
         check_settings("SPVAE", self.members, self.samples, self.hide)
+        check_parts("SPVAE", self.sizes, self.training, self.propensity)
         forms = ("self_normalised", "inverse_propensity", "matching")
         require(self.form in forms, "SPVAE", "form", f"be one of {', '.join(forms)}", self.form)
         wanted = self.logged_rows
-        require(wanted is None or wanted >= 20, "SPVAE", "logged_rows", "be at least 20 or None", wanted)
+        fits = wanted is None or is_whole(wanted, 20)
+        require(fits, "SPVAE", "logged_rows", "be a whole number of at least 20 or None", wanted)
 
     def network(self, schema: Schema, key: PRNGKeyArray) -> PartialVAE:
         return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)
@@ -204,7 +207,7 @@ class SPVAE:
 
     def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log)
+        check_log(log, seed)
         scale = reward_scale(log)
         data = training_arrays(log, scale, None)
         trained = train(

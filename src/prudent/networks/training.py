@@ -13,6 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from prudent.errors import is_number, is_whole, require
 from prudent.networks.layout import Layout
 from prudent.progress import tracked
 
@@ -28,11 +29,21 @@ class Training:
 
     learning_rate: float = 3e-3
     batch: int = 128
-    rounds: int = 40
+    rounds: int = 28
     steps_per_round: int = 50
-    patience: int = 12
+    patience: int = 10
     clip: float = 1.0
     weight_decay: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "rounds", "steps_per_round", "patience"):
+            value = getattr(self, name)
+            require(is_whole(value, 1), "Training", name, "be a whole number of at least 1", value)
+        for name in ("learning_rate", "clip"):
+            value = getattr(self, name)
+            require(is_number(value) and value > 0, "Training", name, "be a number above 0", value)
+        decay = self.weight_decay
+        require(is_number(decay) and decay >= 0, "Training", "weight_decay", "be a number of at least 0", decay)
 
 
 class Trained(NamedTuple):
@@ -194,7 +205,7 @@ def train(
         arrays,
         jax.jit(jax.vmap(_optimiser(training).init))(arrays),
         jax.tree.map(jnp.copy, arrays),
-        jnp.full(members, -jnp.inf),
+        jnp.full(members, -jnp.inf, jnp.float32),  # a weak type would compile the program twice
         jnp.zeros(members),
     )
     history = []

@@ -1,0 +1,38 @@
+# `make demo` and `make test` set up .venv by themselves; python3 and make are all they need.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint type docs bench clean
+
+demo: .venv/core
+	$(BIN)/prudent demo --out demo-output
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: .venv/dev
+	$(BIN)/basedpyright
+
+docs: .venv/dev
+	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/pdoc prudent prudent.worlds prudent.checks --docformat restructuredtext --output-directory docs/_site
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.dosing
+
+.venv/core: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/dev: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,experiments]"
+	touch $@
+
+clean:
+	rm -rf .venv demo-output docs/_site .pytest_cache .ruff_cache

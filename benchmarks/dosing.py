@@ -1,0 +1,160 @@
+"""The dosing world: prudent beside what people use today, and every strategy beside its exact answer.
+
+    python -m benchmarks.dosing [--seeds 5] [--rows 5000] [--out benchmarks/results/dosing.json]
+
+Each seed is another world, another log and other fresh cases. Nothing here is tuned on the fresh cases.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import prudent
+from benchmarks.rivals import RIVALS
+from prudent.worlds import DosingWorld
+from prudent.worlds.dosing import DosingSample
+
+FRESH = 4000
+MODELS = {"CausalPVAE": prudent.CausalPVAE(), "SPVAE": prudent.SPVAE(), "CPVAE": prudent.CPVAE()}
+STRATEGIES: dict[str, tuple[prudent.Strategy, str, dict[str, float]]] = {
+    "Imputation()": (prudent.Imputation(), "imputation", {}),
+    "MostOftenBest()": (prudent.MostOftenBest(), "most often best", {}),
+    "MaximumExpectedReward()": (prudent.MaximumExpectedReward(), "expected", {}),
+    "Conservative(c=0.1)": (prudent.Conservative(c=0.1), "conservative", {"c": 0.1}),
+    "Conservative(risk=0.2)": (prudent.Conservative(risk=0.2), "conservative", {"risk": 0.2}),
+    "Conservative(risk=0.05)": (prudent.Conservative(risk=0.05), "conservative", {"risk": 0.05}),
+    "TailAverse(risk=0.2)": (prudent.TailAverse(risk=0.2), "tail", {"risk": 0.2}),
+}
+
+
+def world_of(seed: int, loss: str) -> DosingWorld:
+    return DosingWorld(attributes=8, doses=5 if loss == "quadratic" else 9, loss=loss, gaps=0.4, seed=seed)
+
+
+def score(world: DosingWorld, actions: np.ndarray, fresh: DosingSample) -> dict[str, float]:
+    return {
+        "share_of_the_way": world.share_of_the_way(actions, fresh),
+        "mean_reward": world.value(actions, fresh),
+        "catastrophes": world.catastrophes(actions, fresh),
+    }
+
+
+def of_rivals(world: DosingWorld, log: DosingSample, fresh: DosingSample, seed: int) -> dict[str, Any]:
+    rows = {}
+    categorical = np.array([kind == "categorical" for kind in world.kinds.values()])
+    for name, rival in RIVALS.items():
+        start = time.perf_counter()
+        fitted = rival.fit(log.values, categorical, log.actions, log.rewards, len(world.levels), seed=seed)
+        actions = fitted.predict(fresh.values)
+        rows[name] = score(world, actions, fresh) | {"seconds": time.perf_counter() - start}
+    return rows
+
+
+def of_trivial(world: DosingWorld, fresh: DosingSample) -> dict[str, Any]:
+    bayes = world.act("expected", fresh)
+    constant = np.full(len(fresh), world.theta(fresh.full).mean(axis=0).argmax())
+    return {
+        "best constant dose": score(world, constant, fresh),
+        "the logging clinicians": score(world, fresh.actions, fresh),
+        "Bayes policy (exact posterior)": score(world, bayes, fresh),
+    }
+
+
+def of_model(
+    model: Any, world: DosingWorld, log: DosingSample, fresh: DosingSample, seed: int, strategies: list[str]
+) -> dict[str, Any]:
+    start = time.perf_counter()
+    table = prudent.Log.from_frame(log.frame(), action="dose", reward="outcome", kinds=world.kinds)
+    fitted = model.fit(table, seed=seed)
+    seconds = time.perf_counter() - start
+    rows = {}
+    for name in strategies:
+        strategy, exact_name, settings = STRATEGIES[name]
+        advice = fitted.policy(strategy).recommend(fresh.cases())
+        exact = world.scores(exact_name, fresh, **settings)
+        every, chosen = np.arange(len(fresh)), advice.chosen
+        ours, truth = advice.judged.scores[every, chosen], exact[every, chosen]
+        rows[name] = score(world, world.index(advice.actions), fresh) | {
+            "seconds": seconds,
+            "claim_error": float(np.abs(ours - truth).mean()),
+            "claimed": float(ours.mean()),
+            "exact_for_same_actions": float(truth.mean()),
+            "exact": score(world, exact.argmax(axis=1), fresh),
+        }
+    return rows
+
+
+def one_seed(seed: int, rows: int, console: Console) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for loss in ("quadratic", "cliff"):
+        world = world_of(seed, loss)
+        log, fresh = world.sample(rows, seed=100 + seed), world.sample(FRESH, seed=200 + seed)
+        found = of_trivial(world, fresh) | of_rivals(world, log, fresh, seed)
+        for name, model in MODELS.items():
+            strategies = ["MaximumExpectedReward()"] if loss == "quadratic" else list(STRATEGIES)
+            if loss == "quadratic" or name == "CausalPVAE":
+                own = of_model(model, world, log, fresh, seed, strategies)
+                found |= {f"{name} {strategy}": row for strategy, row in own.items()}
+        result[loss] = found
+        console.print(f"seed {seed}, {loss}: done")
+    return result
+
+
+def mean_and_error(values: list[float]) -> str:
+    spread = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return f"{np.mean(values):.3f} ± {spread:.3f}"
+
+
+def show(results: list[dict[str, Any]], console: Console) -> None:
+    first = Table(title=f"Asymmetric quadratic loss, 5 doses: mean ± s.e. over {len(results)} worlds")
+    for column in ("policy", "share of the way", "mean reward", "behind CausalPVAE (paired)", "seconds"):
+        first.add_column(column, justify="left" if column == "policy" else "right")
+    ours = np.array([r["quadratic"]["CausalPVAE MaximumExpectedReward()"]["share_of_the_way"] for r in results])
+    for name in results[0]["quadratic"]:
+        own = [r["quadratic"][name] for r in results]
+        shares = np.array([row["share_of_the_way"] for row in own])
+        seconds = f"{np.mean([row['seconds'] for row in own]):.0f}" if "seconds" in own[0] else ""
+        reward = mean_and_error([row["mean_reward"] for row in own])
+        first.add_row(name, mean_and_error(list(shares)), reward, mean_and_error(list(ours - shares)), seconds)
+    console.print(first)
+
+    second = Table(title=f"Cliff loss, 9 doses: mean over {len(results)} worlds; 'exact' is the same rule, exact posterior")
+    for column in ("policy", "mean reward", "exact", "catastrophes", "exact", "|claimed − exact|"):
+        second.add_column(column, justify="left" if column == "policy" else "right")
+    for name in results[0]["cliff"]:
+        own = [r["cliff"][name] for r in results]
+        known = "exact" in own[0]
+        second.add_row(
+            name,
+            mean_and_error([row["mean_reward"] for row in own]),
+            f"{np.mean([row['exact']['mean_reward'] for row in own]):.3f}" if known else "",
+            f"{np.mean([row['catastrophes'] for row in own]):.4f}",
+            f"{np.mean([row['exact']['catastrophes'] for row in own]):.4f}" if known else "",
+            f"{np.mean([row['claim_error'] for row in own]):.3f}" if known else "",
+        )
+    console.print(second)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "dosing.json")
+    settings = parser.parse_args()
+    console = Console(width=130)
+    results = [one_seed(seed, settings.rows, console) for seed in range(settings.seeds)]
+    show(results, console)
+    settings.out.parent.mkdir(parents=True, exist_ok=True)
+    described = {"rows": settings.rows, "fresh": FRESH, "seeds": settings.seeds, "results": results}
+    settings.out.write_text(json.dumps(described, indent=1))
+    console.print(f"Numbers written to {settings.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""How fast, and how much memory: ratios and seconds measured in one run.
+
+    python -m benchmarks.speed [--out benchmarks/results/speed.json]
+
+A fit is timed in a fresh process with an empty compilation cache, then in another with the cache it left.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from rich.console import Console
+
+import prudent
+from prudent.models.partial_vae import PartialVAE
+from prudent.models.similarity import FeatureLoss
+from prudent.networks.draws import quasi_random
+from prudent.networks.layout import layout_of
+from prudent.networks.training import Training, train
+from prudent.schema import Column, Schema
+from prudent.worlds import DosingWorld
+
+REPLICATIONS = 100
+ROWS, BATCH, EPOCHS = 150, 8, 25
+EAGER_STEPS = 40
+
+_FIT = """
+import sys, time
+start = time.perf_counter()
+import prudent
+log = prudent.read_log(sys.argv[1], action="dose", reward="outcome")
+fitted = prudent.CausalPVAE().fit(log)
+seconds = time.perf_counter() - start
+fitted.save(sys.argv[2])
+print(seconds)
+"""
+
+_RECOMMEND = """
+import resource, sys, time
+import prudent
+fitted = prudent.load(sys.argv[1])
+cases = prudent.read_table(sys.argv[2])
+start = time.perf_counter()
+fitted.policy(prudent.Conservative(risk=0.05)).recommend(cases)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def _python(code: str, *arguments: str, cache: Path) -> list[float]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=True
+    )
+    return [float(word) for word in done.stdout.split()]
+
+
+def fit_and_recommend(folder: Path) -> dict[str, float]:
+    """Default fit on the 5000-row dosing log, cold and warm; advice for 2000 and 20 000 rows with peak memory."""
+    world = DosingWorld(doses=5, loss="quadratic")
+    log, model, cache = str(folder / "log.csv"), str(folder / "model"), folder / "cache"
+    world.sample(5000, seed=1).frame().write_csv(log)
+    other = str(folder / "other.csv")
+    world.sample(4600, seed=3).frame().write_csv(other)
+    result = {"fit_cold": _python(_FIT, log, model, cache=cache)[0]}
+    result["fit_other_rows_warm"] = _python(_FIT, other, str(folder / "second"), cache=cache)[0]
+    for rows in (2000, 20_000):
+        cases = str(folder / f"cases-{rows}.csv")
+        world.sample(rows, seed=2).cases().write_csv(cases)
+        _python(_RECOMMEND, model, cases, cache=cache)
+        result[f"recommend_{rows}"], result[f"memory_mib_{rows}"] = _python(_RECOMMEND, model, cases, cache=cache)
+    return result
+
+
+def replications() -> dict[str, float]:
+    """100 partial VAEs of IHDP size trained at once, against the same model step by step in eager mode."""
+    schema = Schema(tuple(Column(f"x{i}", "real") for i in range(25)))
+    generator = np.random.default_rng(0)
+    observed = generator.random((ROWS, 25)) > 0.3
+    values = np.where(observed, generator.normal(size=(ROWS, 25)), 0).astype(np.float32)
+    data = {"values": values, "observed": observed}
+    make = partial(PartialVAE, layout_of(schema), latent=10, width=20, embedding=10, summary=5)
+    steps = EPOCHS * ROWS // BATCH
+    training = Training(learning_rate=1e-3, batch=BATCH, rounds=1, steps_per_round=steps, patience=1)
+    points = quasi_random(1, 35, 0)
+
+    def run(members: int, own: Training) -> float:
+        start = time.perf_counter()
+        train(lambda key: make(key=key), FeatureLoss(0.0), data, points=points, training=own, members=members, seed=0)
+        return time.perf_counter() - start
+
+    run(REPLICATIONS, training)
+    together = min(run(REPLICATIONS, training) for _ in range(3))
+    with jax.disable_jit():
+        few = Training(learning_rate=1e-3, batch=BATCH, rounds=1, steps_per_round=EAGER_STEPS, patience=1)
+        run(1, few)
+        per_step = run(1, few) / EAGER_STEPS
+    return {
+        "vmapped_seconds": together,
+        "eager_seconds_extrapolated": per_step * steps * REPLICATIONS,
+        "ratio": per_step * steps * REPLICATIONS / together,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
+    settings = parser.parse_args()
+    console = Console(width=120)
+    with tempfile.TemporaryDirectory() as folder:
+        result: dict[str, Any] = {"fit_and_recommend": fit_and_recommend(Path(folder))}
+    result["replications"] = replications()
+    console.print_json(json.dumps(result))
+    settings.out.parent.mkdir(parents=True, exist_ok=True)
+    settings.out.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Laws of the parts: the set encoder, propensities, and similarity weights."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prudent.checks.law import close, hold
+from prudent.models.similarity import SimilarityModel
+from prudent.networks.layout import Cells, Group, Layout
+from prudent.networks.set_encoder import SetEncoder
+from prudent.propensity import FittedPropensity
+
+
+@eqx.filter_jit
+def _summary(encoder: SetEncoder, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Array:
+    return encoder.summary(layout, cells, observed)
+
+
+def encoder_laws(layout: Layout, encoder: SetEncoder, values: Array) -> None:
+    """Law 6, all three parts, at the encoded values of one complete record."""
+    attributes_may_be_permuted(layout, encoder, values)
+    a_gap_adds_nothing(layout, encoder, values)
+    zero_is_not_a_gap(layout, encoder)
+
+
+def attributes_may_be_permuted(layout: Layout, encoder: SetEncoder, values: Array) -> None:
+    """Law 6: permuting attributes with their embeddings changes nothing."""
+    cells = layout.cells(values)
+    observed = tuple(jnp.arange(group.size) % 3 != 2 for group in layout.groups)
+    orders = [np.random.default_rng(0).permutation(group.size) for group in layout.groups]
+
+    def permuted(parts: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(part[order] for part, order in zip(parts, orders, strict=True))
+
+    groups = tuple(
+        Group(group.name, tuple(np.array(group.attributes)[order].tolist()), group.level_values[order], group.present[order])
+        for group, order in zip(layout.groups, orders, strict=True)
+    )
+    moved = eqx.tree_at(
+        lambda e: (e.embeddings, e.biases), encoder, (permuted(encoder.embeddings), permuted(encoder.biases))
+    )
+    plain = _summary(encoder, layout, cells, observed)
+    other = _summary(moved, Layout(groups, layout.attributes), permuted(cells), permuted(observed))
+    hold(close(plain, other), 6, "permuting the attributes moved the encoder's summary.")
+
+
+def a_gap_adds_nothing(layout: Layout, encoder: SetEncoder, values: Array) -> None:
+    """Law 6: an unobserved attribute adds exactly nothing, whatever value stands in its cell."""
+    for attribute in range(layout.attributes):
+        observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
+        one = _summary(encoder, layout, layout.cells(values), observed)
+        other = _summary(encoder, layout, layout.cells(values.at[attribute].add(1.0)), observed)
+        hold(jnp.array_equal(one, other), 6, f"what stands in the gap of attribute {attribute} moved the encoder.")
+    nothing = layout.split(jnp.zeros(layout.attributes, bool))
+    empty = _summary(encoder, layout, layout.cells(values), nothing)
+    hold((empty == 0).all(), 6, "with nothing observed the encoder's summary is not zero.")
+
+
+def zero_is_not_a_gap(layout: Layout, encoder: SetEncoder) -> None:
+    """Law 6: an observed zero is not the same as a gap."""
+    cells = layout.cells(jnp.zeros(layout.attributes))
+    full = _summary(encoder, layout, cells, layout.split(jnp.ones(layout.attributes, bool)))
+    hold(bool((full != 0).any()), 6, "a record of observed zeros looks to the encoder like one of gaps.")
+    for attribute in range(layout.attributes):
+        observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
+        less = _summary(encoder, layout, cells, observed)
+        hold(not jnp.array_equal(full, less), 6, f"an observed zero of attribute {attribute} looks like a gap.")
+
+
+def encoders_of(model: Any) -> list[tuple[Layout, SetEncoder]]:
+    """The set encoder of every member, with its layout; empty for a model without one."""
+    networks = getattr(model, "networks", None)
+    if networks is None:
+        return []
+    found = []
+    for member in range(networks.count):
+        arrays = jax.tree.map(lambda leaf, m=member: leaf[m], networks.arrays)
+        network = eqx.combine(arrays, networks.shared)
+        parts = jax.tree.leaves(network, is_leaf=lambda leaf: isinstance(leaf, Layout | SetEncoder))
+        layouts = [part for part in parts if isinstance(part, Layout)]
+        found += [(layouts[0], part) for part in parts if isinstance(part, SetEncoder)]
+    return found
+
+
+def check_propensity(propensity: FittedPropensity) -> None:
+    """Law 7: the probabilities of a row's actions sum to one, and that of the action taken is among them, above 0."""
+    acted = propensity.actions >= 0
+    taken = propensity.taken[acted]
+    hold(((taken > 0) & (taken <= 1)).all(), 7, "a propensity of an action that was taken is not in (0, 1].")
+    hold(np.isnan(propensity.taken[~acted]).all(), 7, "a row without an action has a propensity.")
+    if propensity.probabilities is None:
+        return
+    sums = propensity.probabilities.sum(axis=1)
+    hold(close(sums, np.ones_like(sums), 1e-9), 7, f"propensities sum to {sums.min()} … {sums.max()}, not to one.")
+    own = propensity.probabilities[acted, propensity.actions[acted]]
+    hold(close(own, taken, 1e-6), 7, "the propensity of the action taken is not its row's probability.")
+
+
+def similarity_weights_sum_to_one(model: SimilarityModel, values: Array) -> None:
+    """Law 7: with every reward 1 and every propensity 1, eq 12 gives one over all actions, its fractions one each."""
+    logged = model.logged
+    real = jnp.isfinite(logged.constants[0]).astype(logged.gain.dtype)
+    ones = dataclasses.replace(logged, gain=real, share=real)
+    for keys, constants in zip(ones.keys, ones.constants, strict=True):
+        query = _query(model, values)
+        shares = ones.prices(keys, constants, query, model.actions, True)
+        hold(close(shares.sum(), 1.0), 7, f"similarity weights sum to {float(shares.sum())}.")
+        fractions = ones.prices(keys, constants, query, model.actions, False)
+        hold(close(fractions, np.ones(model.actions)), 7, f"self-normalised weights sum to {fractions.tolist()}.")
+
+
+def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
+    """Law 7: prices summed block by block are those of one dense softmax in float64, and lie within the rewards."""
+    logged = model.logged
+    gain, share = np.asarray(logged.gain, np.float64), np.asarray(logged.share, np.float64)
+    query = np.asarray(_query(model, values), np.float64)
+    rewards = gain[share > 0] / share[share > 0]
+    for keys, constants in zip(np.asarray(logged.keys, np.float64), np.asarray(logged.constants, np.float64), strict=True):
+        weights = _softmax(keys @ query + constants)
+        for over_all in (True, False):
+            streamed = logged.prices(
+                jnp.asarray(keys, jnp.float32), jnp.asarray(constants, jnp.float32), _query(model, values), model.actions, over_all
+            )
+            dense = []
+            for action in range(model.actions):
+                own = np.asarray(logged.action) == action
+                # within an action its own softmax: the weights of a far action may vanish in the common one
+                part = weights[own] if over_all else _softmax((keys @ query + constants)[own])
+                total = np.sum(part * gain[own])
+                dense.append(total if over_all else total / np.sum(part * share[own]))
+            hold(close(dense, streamed, 1e-3), 7, f"streamed prices {streamed.tolist()} are not the dense {dense}.")
+            low, high = rewards.min() - 1e-3, rewards.max() + 1e-3
+            within = over_all or all(low <= price <= high for price in streamed.tolist())
+            hold(within, 7, f"self-normalised prices {streamed.tolist()} leave the rewards {low} to {high}.")
+
+
+def _query(model: SimilarityModel, values: Array) -> Array:
+    layout = model.networks.shared.layout
+    return layout.statistics(layout.cells(values))
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    raised = np.exp(logits - logits.max())
+    return raised / raised.sum()

@@ -1,0 +1,232 @@
+"""The contract others script against: every command with its arguments and options. The work is done elsewhere.
+
+Nothing heavy is imported here, so that `--help` answers at once: each command imports its own worker when it is called.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="prudent",
+    help="Learn which action to take from logged decisions whose records have gaps, and be careful about it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@dataclass
+class Debugging:
+    """Whether to show tracebacks."""
+
+    on: bool = False
+
+
+debugging = Debugging()
+"""Of the command that runs now: `main` sets it anew, `--debug` switches it on."""
+
+
+class ModelName(StrEnum):
+    causal = "causal"
+    similarity = "similarity"
+    conditional = "conditional"
+
+
+class StrategyName(StrEnum):
+    expected = "expected"
+    conservative = "conservative"
+    tail = "tail"
+    imputation = "imputation"
+    most_often = "most-often"
+    lottery = "lottery"
+
+
+Table = Annotated[Path, typer.Argument(metavar="LOG", help="The logged decisions: a csv, tsv, parquet or arrow file.")]
+Action = Annotated[str, typer.Option(metavar="COL", help="The column that says what was done.")]
+Reward = Annotated[str, typer.Option(metavar="COL", help="The column that says how it turned out, as a number.")]
+Propensity = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="The column with the probability that the logged action had, if there is one."),
+]
+Minimize = Annotated[bool, typer.Option("--minimize", help="Lower rewards are better (costs, days in hospital).")]
+Ignore = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="Leave this column out, e.g. an identifier. Repeatable.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COL=KIND",
+        help="Read a column as real, positive, count, categorical, boolean, date, or as ordinal:low<mid<high. "
+        "Repeatable.",
+    ),
+]
+KindsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--kinds", metavar="FILE", help="A .json or .toml file that maps columns to kinds; --kind overrules it."
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
+
+
+def _version(asked: bool) -> bool:
+    if asked:
+        from prudent import __version__
+
+        typer.echo(f"prudent {__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def options_of_all_commands(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback when something goes wrong.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    debugging.on |= debug
+
+
+@app.command()
+def inspect(
+    log: Table,
+    action: Action,
+    reward: Reward,
+    propensity: Propensity = None,
+    minimize: Minimize = False,
+    ignore: Ignore = None,
+    kind: Kinds = None,
+    kinds: KindsFile = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
+    ] = None,
+) -> None:
+    """Show what is in a table: kinds, gaps, actions, overlap, problems."""
+    from prudent.command_line.inspecting import inspect_table
+    from prudent.command_line.reading import Reading
+
+    inspect_table(
+        Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds), json
+    )
+
+
+@app.command()
+def fit(
+    log: Table,
+    action: Action,
+    reward: Reward,
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="The folder to save the model in.")],
+    model: Annotated[
+        ModelName,
+        typer.Option(metavar="NAME", help="causal (the one to use), or the paper's own: similarity or conditional."),
+    ] = ModelName.causal,
+    propensity: Propensity = None,
+    minimize: Minimize = False,
+    members: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Networks to train independently and average.  [default: the model's own]"
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Rounds of training, at most.  [default: the model's own]")
+    ] = None,
+    seed: Seed = 0,
+    ignore: Ignore = None,
+    kind: Kinds = None,
+    kinds: KindsFile = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when it went well.")] = False,
+) -> None:
+    """Learn a model from logged decisions and save it."""
+    from prudent.command_line.fitting import Learning, fit_model
+    from prudent.command_line.reading import Reading
+
+    reading = Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
+    fit_model(reading, Learning(model.value, members, rounds, seed), out, quiet)
+
+
+@app.command()
+def recommend(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="The cases: a csv, tsv, parquet or arrow file; gaps are fine.")
+    ],
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .pq; '-' prints csv.")
+    ],
+    strategy: Annotated[
+        StrategyName,
+        typer.Option(
+            metavar="NAME",
+            help="How to choose when gaps leave the best action open: expected, conservative, tail, imputation, "
+            "most-often or lottery.",
+        ),
+    ] = StrategyName.expected,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="conservative: the share of plausible cases that may be worse than the worst one counted (0.05). "
+            "tail: the share of worst cases to average over (0.2).",
+        ),
+    ] = None,
+    c: Annotated[
+        float | None,
+        typer.Option("--c", metavar="C", help="conservative: the paper's threshold in [0, 1), instead of --risk."),
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
+        ),
+    ] = None,
+    fallback: Annotated[
+        str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")
+    ] = None,
+    allowed: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="A column that lists the actions a row may get, as a;b;c. Empty: any."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="Copy this column through, in front. Repeatable.")
+    ] = None,
+    completions: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
+    ] = 256,
+    seed: Seed = 0,
+    explain: Annotated[int, typer.Option(min=0, metavar="N", help="Also explain the first N rows.")] = 0,
+) -> None:
+    """Recommend an action for every row of a table.
+
+    Writes one row per input row, in order: kept columns first, then action, expected and worst reward, entropy of the
+    best action in bits, status, flags.
+    """
+    from prudent.command_line.asking import Asking
+    from prudent.command_line.recommending import recommend_actions
+
+    asking = Asking(strategy.value, risk, c, floor, fallback, allowed, completions, seed)
+    recommend_actions(model, table, out, asking, tuple(keep or ()), explain)
+
+
+@app.command()
+def demo(
+    rows: Annotated[int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to make up.")] = 3000,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for its files.")] = Path("prudent-demo"),
+    seed: Seed = 0,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="A few seconds instead of a minute or two, with a model too small to be good."),
+    ] = False,
+) -> None:
+    """Do the main job end to end on data it makes itself, where the best advice is known."""
+    from prudent.command_line.demonstrating import demonstrate
+
+    demonstrate(rows, out, seed, quick)

@@ -1,0 +1,86 @@
+"""Where results go: checked before the work begins, written whole or not at all."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from prudent.errors import InputProblem
+
+TEXT = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+STANDARD_OUTPUT = "-"
+
+
+def require_table_destination(out: str) -> None:
+    """Refuse a file that could not be written later, by its ending or its place."""
+    if out == STANDARD_OUTPUT:
+        return
+    path = Path(out)
+    if path.suffix.lower() not in (*TEXT, *PARQUET):
+        raise InputProblem(
+            f"'{out}' must end in .csv, .tsv, .parquet or .pq, or be '-' for standard output; rename it."
+        )
+    require_file_destination(path)
+
+
+def require_file_destination(path: Path) -> None:
+    if path.is_dir():
+        raise InputProblem(f"'{path}' is a folder; name a file to write.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputProblem(f"There is no folder '{folder}' to write '{path.name}' in; make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputProblem(f"The folder '{folder}' may not be written to; name another place for '{path.name}'.")
+
+
+def require_folder_destination(path: Path, what: str) -> None:
+    """Refuse a folder that could not be made or written to later."""
+    nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise InputProblem(f"'{nearest}' is a file, so {what} cannot be saved in '{path}'; name a folder.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputProblem(f"The folder '{nearest}' may not be written to; name another place for {what}.")
+
+
+def require_model_destination(path: Path) -> None:
+    """The rules of `storage.save`, known before the minute that fitting takes."""
+    require_folder_destination(path, "the model")
+    if path.is_dir() and any(path.iterdir()) and not (path / "model.json").exists():
+        raise InputProblem(f"The folder '{path}' holds other things than a model; name a new or empty folder.")
+
+
+def write_table(frame: pl.DataFrame, out: str) -> None:
+    if out == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(frame.write_csv().encode())
+        # here, not at exit: a reader that went away must be noticed while it can still be answered
+        sys.stdout.flush()
+        return
+    path = Path(out)
+    if path.suffix.lower() in PARQUET:
+        _write_whole(path, lambda temporary: frame.write_parquet(temporary))
+    else:
+        _write_whole(path, lambda temporary: frame.write_csv(temporary, separator=TEXT[path.suffix.lower()]))
+
+
+def write_text(text: str, path: Path) -> None:
+    _write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """To a temporary file beside it, then renamed: whoever looks sees the old file or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(temporary)
+        temporary.replace(path)
+    except OSError as problem:
+        raise unwritable(path, problem) from problem
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def unwritable(path: Path, problem: OSError) -> InputProblem:
+    return InputProblem(f"'{path}' cannot be written ({problem.strerror or problem}); name another place or make room.")

@@ -1,0 +1,70 @@
+"""`prudent fit`: learn a model from logged decisions, save it, and say what happened."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from prudent.command_line.files import require_model_destination, unwritable
+from prudent.command_line.reading import Reading, command
+from prudent.command_line.screen import bullets, counted, screen, sentence, share
+from prudent.log import Log
+from prudent.models.causal import CausalPVAE
+from prudent.models.conditional import CPVAE
+from prudent.models.fitted import Fitted
+from prudent.models.similarity import SPVAE
+from prudent.propensity import Known
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Which model, and how it is trained; None leaves the model its own default."""
+
+    model: str
+    members: int | None
+    rounds: int | None
+    seed: int
+
+    def settings(self, known_propensity: bool) -> Any:
+        propensity = {"propensity": Known()} if known_propensity and self.model != "causal" else {}
+        settings = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model](**propensity)
+        if self.members is not None:
+            settings = replace(settings, members=self.members)
+        if self.rounds is not None:
+            settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
+        return settings
+
+
+def fit_model(reading: Reading, learning: Learning, out: Path, quiet: bool) -> None:
+    require_model_destination(out)
+    log = reading.log()
+    settings = learning.settings(reading.propensity is not None)
+    fitted = settings.fit(log, seed=learning.seed, progress=False if quiet else None)
+    try:
+        fitted.save(out)
+    except OSError as problem:
+        raise unwritable(out, problem) from problem
+    if not quiet:
+        _tell(fitted, log, reading, learning, out)
+
+
+def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning, out: Path) -> None:
+    console, report = screen(), fitted.report
+    labels = ", ".join(str(label) for label in fitted.action_labels[:12])
+    more = f" and {len(fitted.action_labels) - 12} more" if len(fitted.action_labels) > 12 else ""
+    better = "lower" if reading.minimize else "higher"
+    sentence(console, f"Learnt from {counted(report.rows, 'row')}, {report.rewarded:,} of them with action and reward.")
+    sentence(console, f"  actions   {len(fitted.action_labels)}: {labels}{more}")
+    sentence(console, f"  reward    '{reading.reward}', {better} is better")
+    gaps = share(1 - float(log.observed.mean()))
+    sentence(console, f"  features  {counted(len(fitted.schema), 'column')}, {gaps} of the cells missing")
+    members = counted(fitted.settings.members, "network")
+    sentence(console, f"  training  {learning.model}, {members}, {counted(report.rounds, 'round')}")
+    if reading.propensity is not None and learning.model == "causal":
+        sentence(
+            console,
+            f"The causal model weights all rows alike: '{reading.propensity}' is kept out of the features and not used "
+            "otherwise.",
+        )
+    bullets(console, report.notes)
+    sentence(console, f"Saved in {out}. Next:")
+    sentence(console, f"  prudent recommend {command(out)} NEW_CASES.csv --out advice.csv --strategy tail")

@@ -1,0 +1,54 @@
+"""What `inspect` and `fit` are told about the table of logged decisions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prudent.log import Log, read_log
+from prudent.schema import AskedKind, parse_kind, read_kinds
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The table and the roles of its columns, as given on the command line."""
+
+    table: Path
+    action: str
+    reward: str
+    propensity: str | None
+    minimize: bool
+    ignore: tuple[str, ...]
+    kind: tuple[str, ...]
+    kinds_file: Path | None
+
+    def kinds(self) -> dict[str, AskedKind]:
+        """The file's kinds, overruled by those on the command line."""
+        named = {} if self.kinds_file is None else read_kinds(self.kinds_file)
+        return named | dict(parse_kind(text) for text in self.kind)
+
+    def log(self) -> Log:
+        return read_log(
+            self.table,
+            action=self.action,
+            reward=self.reward,
+            propensity=self.propensity,
+            kinds=self.kinds(),
+            ignore=self.ignore,
+            minimize=self.minimize,
+        )
+
+    def as_options(self) -> str:
+        """The same, to be typed again after another command."""
+        parts = [str(self.table), "--action", self.action, "--reward", self.reward]
+        parts += [] if self.propensity is None else ["--propensity", self.propensity]
+        parts += ["--minimize"] if self.minimize else []
+        parts += [part for name in self.ignore for part in ("--ignore", name)]
+        parts += [part for text in self.kind for part in ("--kind", text)]
+        parts += [] if self.kinds_file is None else ["--kinds", str(self.kinds_file)]
+        return command(*parts)
+
+
+def command(*parts: str | Path) -> str:
+    """A command line that a shell reads back as these parts."""
+    import shlex
+
+    return shlex.join(str(part) for part in parts)

@@ -1,0 +1,114 @@
+"""Shapes and types of all of prudent are checked while the tests run; one small log and its fitted models are shared."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from jaxtyping import install_import_hook
+
+# before prudent is imported anywhere: every function's jaxtyping annotations are then checked by beartype
+install_import_hook("prudent", "checked_types.check")
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prudent" / "xla-tests"
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_compilation_cache_dir", os.environ.get("JAX_COMPILATION_CACHE_DIR", str(_CACHE)))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+ACTIONS = ("high", "low", "none")
+KINDS = {
+    "pressure": "real",
+    "marker": "positive",
+    "visits": "count",
+    "ward": "categorical",
+    "grade": ["mild", "moderate", "severe"],
+    "smoker": "boolean",
+    "admitted": "date",
+}
+
+
+def visits(rows: int = 200, seed: int = 0, gaps: float = 0.3) -> pd.DataFrame:
+    """A log with a column of every kind; which action is best depends on the pressure, the grade and the ward."""
+    random = np.random.default_rng(seed)
+    need = random.normal(size=rows)
+    grade = np.clip(np.round(1 + need + 0.5 * random.normal(size=rows)), 0, 2).astype(int)
+    ward = (random.random(rows) < 0.5).astype(int) + (need > 0.5)
+    best = np.clip(np.round(1 - need), 0, 2).astype(int)
+    action = random.integers(0, 3, rows)
+    columns: dict[str, Any] = {
+        "pressure": 120 + 15 * need + 3 * random.normal(size=rows),
+        "marker": np.exp(0.5 * need + 0.3 * random.normal(size=rows)),
+        "visits": random.poisson(np.exp(0.8 + 0.4 * need)).astype(float),
+        "ward": np.array(["north", "south", "west"], dtype=object)[ward],
+        "grade": np.array(["mild", "moderate", "severe"], dtype=object)[grade],
+        "smoker": np.array(["no", "yes"], dtype=object)[(random.random(rows) < 0.3 + 0.2 * (need > 0)).astype(int)],
+        "admitted": np.datetime_as_string(
+            np.datetime64("2023-01-01") + random.integers(0, 365, rows).astype("timedelta64[D]")
+        ).astype(object),
+    }
+    for name, cells in columns.items():
+        gap = random.random(rows) < gaps
+        columns[name] = np.where(gap, np.nan if cells.dtype == float else None, cells)
+    columns["dose"] = np.array(ACTIONS, dtype=object)[action]
+    columns["outcome"] = -np.abs(action - best) - 0.2 * (ward == 2) * (action == 0) + 0.2 * random.normal(size=rows)
+    return pd.DataFrame(columns)
+
+
+def read(frame: Any, **settings: Any) -> Any:
+    from prudent import Log
+
+    return Log.from_frame(frame, action="dose", reward="outcome", kinds=KINDS, **settings)
+
+
+def small_settings(name: str, **changes: Any) -> Any:
+    """Tiny models, all of the same shapes, so that each program is compiled once for the whole suite."""
+    import prudent
+
+    own = {"causal": prudent.CausalPVAE, "similarity": prudent.SPVAE, "conditional": prudent.CPVAE}[name]
+    settings = {
+        "members": 2 if name == "causal" else 1,
+        "samples": 4,
+        "sizes": prudent.Sizes(latent=4, width=12, embedding=4, summary=12),
+        "training": prudent.Training(rounds=4, steps_per_round=25, batch=32, learning_rate=0.02),
+    }
+    if name != "causal":
+        settings["propensity"] = prudent.ImputedLogistic(imputations=1, folds=2)
+    return own(**(settings | changes))
+
+
+MODELS = ("causal", "similarity", "conditional")
+COMPLETIONS = 64
+
+
+@pytest.fixture(scope="session")
+def frame() -> pd.DataFrame:
+    return visits()
+
+
+@pytest.fixture(scope="session")
+def log(frame: pd.DataFrame) -> Any:
+    return read(frame)
+
+
+@pytest.fixture(scope="session")
+def cases() -> pd.DataFrame:
+    """New cases with gaps, without action and outcome; the first row is complete, the second empty."""
+    table = visits(40, seed=1).drop(columns=["dose", "outcome"])
+    complete = visits(1, seed=2, gaps=0.0).drop(columns=["dose", "outcome"])
+    table.iloc[0] = complete.iloc[0]
+    table.iloc[1] = None
+    return table
+
+
+@pytest.fixture(scope="session")
+def fitted_models(log: Any) -> dict[str, Any]:
+    return {name: small_settings(name).fit(log, seed=0) for name in MODELS}
+
+
+@pytest.fixture(params=MODELS)
+def fitted(request: pytest.FixtureRequest, fitted_models: dict[str, Any]) -> Any:
+    return fitted_models[request.param]
