@@ -8,7 +8,6 @@ A fit is timed in a fresh process with an empty compilation cache, then in anoth
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ import jax
 import numpy as np
 from rich.console import Console
 
-import prudent
 from prudent.models.partial_vae import PartialVAE
 from prudent.models.similarity import FeatureLoss
 from prudent.networks.draws import quasi_random

@@ -159,3 +159,32 @@ def test_a_saved_model_gives_the_same_advice_elsewhere(fitted_models, cases, nam
 def test_logged_propensities_keep_the_laws(log):
     for propensity in (prudent.ImputedLogistic(imputations=1, folds=2), prudent.Boosted(folds=2)):
         checks.check_propensity(propensity.fit(log, seed=0))
+
+
+def test_allowed_actions_are_found_in_any_spelling(fitted_models, cases):
+    """A column, or a collection per row; None and an empty cell allow any; numbers are one label however written."""
+    policy = fitted_models["causal"].policy(completions=COMPLETIONS)
+    rows = cases.head(4)
+    free = policy.recommend(rows).actions
+    for allowed in ([["low"], ("none", "low"), None, set()], np.array([["low"]] * 4)):
+        advice = policy.recommend(rows, allowed=allowed)
+        assert advice.actions[0] == "low"
+    listed = policy.recommend(rows.assign(may=["low", " none ; low", None, "aspirin"]), allowed="may")
+    assert listed.actions[0] == "low"
+    assert listed.actions[1] in ("none", "low")
+    assert listed.actions[2] == free[2]
+    assert listed.actions[3] is None
+    assert listed.status[3].startswith("refer: no action is allowed")
+
+
+def test_allowed_numbers_are_one_label_however_written():
+    from prudent.permission import allowed_actions
+
+    frame = {"may": [1.0, 2.0, None]}
+    assert allowed_actions(frame, "may", (1, 2), 3).tolist() == [[True, False], [False, True], [True, True]]
+    assert allowed_actions(frame, [[1.0], ["2"], [True]], (1, 2), 3).tolist() == [
+        [True, False],
+        [False, True],
+        [False, False],
+    ]
+    assert allowed_actions({"may": ["1;2", "2"]}, "may", (1, 2), 2).tolist() == [[True, True], [False, True]]

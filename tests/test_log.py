@@ -164,7 +164,7 @@ def test_summary_is_what_people_ask_first():
     summary = of(VISITS).summary()
     assert (summary.rows, summary.rewarded) == (6, 3)
     assert [(one.name, one.kind, round(one.gap_share, 3), one.shows) for one in summary.columns] == [
-        ("age", "count", 0.167, "25 to 60"),
+        ("age", "real", 0.167, "25 to 60"),
         ("ward", "categorical", 0.167, "north, south"),
         ("chance", "real", 0.333, "0.1 to 1"),
     ]

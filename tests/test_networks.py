@@ -127,7 +127,9 @@ def test_natural_parameters_give_the_log_density(layout, distributions, log):
     for values in log.values[:10]:
         cells = layout.cells(jnp.asarray(values))
         ours = coefficients @ layout.statistics(cells) + constant
-        assert float(ours) == pytest.approx(float(decoding.log_prob(distributions, cells, everything)), rel=1e-3, abs=1e-3)
+        assert float(ours) == pytest.approx(
+            float(decoding.log_prob(distributions, cells, everything)), rel=1e-3, abs=1e-3
+        )
 
 
 def test_only_counted_cells_are_priced(layout, distributions, log):
@@ -244,7 +246,14 @@ def test_early_stopping_keeps_the_best():
 
     settings = training.Training(learning_rate=0.05, batch=16, rounds=40, steps_per_round=5, patience=3)
     trained = training.train(
-        Line, judged_elsewhere, line_data(), points=quasi_random(2, 1, 0), training=settings, members=2, seed=0, progress=False
+        Line,
+        judged_elsewhere,
+        line_data(),
+        points=quasi_random(2, 1, 0),
+        training=settings,
+        members=2,
+        seed=0,
+        progress=False,
     )
     assert len(trained.history) < 40
     assert (len(trained.history) - 1 - trained.best_round >= 3).all()
@@ -261,45 +270,39 @@ def test_padding_rows_never_influence(monkeypatch):
     np.testing.assert_allclose(plain.history, padded.history, rtol=1e-4, atol=1e-6)
 
 
-def test_one_program_for_all_tables_of_a_size(monkeypatch):
-    """Another number of rows in the same bucket, and every later round, reuse the compiled program."""
-    traced = []
+def traces(rows: int, rounds: int, loss, seen: list) -> int:
+    seen.clear()
+    settings = training.Training(batch=16, rounds=rounds, steps_per_round=5, patience=50)
+    points = quasi_random(2, 1, 0)
+    training.train(Line, loss, line_data(rows), points=points, training=settings, members=1, seed=0, progress=False)
+    return len(seen)
+
+
+def test_one_program_for_all_tables_of_a_size():
+    """Another number of rows in the same bucket reuses the compiled program; so does every later round."""
+    seen = []
 
     def counted(line, record, points, hiding):
-        traced.append(1)
+        seen.append(1)
         return squared(line, record, points, hiding)
 
-    def fit(rows):
-        settings = training.Training(batch=16, rounds=3, steps_per_round=5)
-        points = quasi_random(2, 1, 0)
-        training.train(Line, counted, line_data(rows), points=points, training=settings, members=1, seed=0, progress=False)
-        return len(traced)
-
-    first = fit(100)
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "tracked", lambda total, label, progress: range(1))
-        traced.clear()
-        fit(101)
-        assert not traced
-    assert first > 0
-    assert fit(90) == 0
+    assert traces(100, 3, counted, seen) > 0
+    assert traces(101, 3, counted, seen) == 0
+    assert traces(90, 3, counted, seen) == 0
+    assert traces(1000, 3, counted, seen) > 0
 
 
 def test_the_program_is_traced_once_in_a_fit():
-    traces = []
+    counts = []
+    for rounds in (1, 5):
+        seen = []
 
-    def counted(line, record, points, hiding):
-        traces.append(1)
-        return squared(line, record, points, hiding)
+        def counted(line, record, points, hiding, seen=seen):
+            seen.append(1)
+            return squared(line, record, points, hiding)
 
-    def fit(rounds):
-        traces.clear()
-        settings = training.Training(batch=8, rounds=rounds, steps_per_round=3, patience=50)
-        points = quasi_random(2, 1, 0)
-        training.train(Line, counted, line_data(), points=points, training=settings, members=1, seed=0, progress=False)
-        return len(traces)
-
-    assert fit(1) == fit(5) > 0
+        counts.append(traces(100, rounds, counted, seen))
+    assert counts[0] == counts[1] > 0
 
 
 def test_same_seed_same_model(log, fitted_models):

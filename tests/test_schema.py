@@ -55,7 +55,7 @@ def test_every_kind_of_frame_gives_the_same_schema_and_the_same_encoding(frame):
     expected, _ = Schema.infer(pl.DataFrame(VISITS))
     schema, notes = Schema.infer(frame(VISITS))
     assert kinds_of(schema) == {
-        "age": "count",
+        "age": "real",
         "weight": "real",
         "ward": "categorical",
         "smokes": "boolean",
@@ -359,7 +359,7 @@ def test_bad_logs_get_their_sentence(table, kinds, ignore, sentence):
 
 def test_bad_cases_get_their_sentence(frame):
     schema, _ = Schema.infer(VISITS)
-    with pytest.raises(InputProblem, match=r"Column 'age' needs a number .count., but row 2 .* holds 'old'; correct"):
+    with pytest.raises(InputProblem, match=r"Column 'age' needs a number .real., but row 2 .* holds 'old'; correct"):
         schema.encode(frame({**VISITS, "age": ["31", "old", None, "4"]}))
     with pytest.raises(InputProblem, match=r"Column 'seen' needs a date .* row 1 .* holds"):
         schema.encode(frame({**VISITS, "seen": [1, 2, None, 4]}))

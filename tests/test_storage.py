@@ -161,7 +161,9 @@ def test_a_description_that_lacks_a_part(saved, field):
         prudent.load(saved)
 
 
-@pytest.mark.parametrize(("field", "value"), [("members", 0), ("members", 10**9), ("members", "two"), ("hide", 7), ("width", 1)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("members", 0), ("members", 10**9), ("members", "two"), ("hide", 7), ("width", 1)]
+)
 def test_garbled_settings(saved, field, value):
     settings = described(saved)["settings"]
     rewrite(saved, settings=settings | {field: value})
@@ -256,7 +258,9 @@ def test_no_pickle_in_the_source():
     for path in Path(prudent.__file__).parent.rglob("*.py"):
         if path.parent.name == "checks":
             continue  # the law that forbids unpickling must name it
-        found = re.findall(r"^\s*(?:import|from)\s+(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\b", path.read_text(), re.M)
+        found = re.findall(
+            r"^\s*(?:import|from)\s+(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\b", path.read_text(), re.M
+        )
         assert not found, path
         assert "allow_pickle=True" not in path.read_text(), path
         assert not re.search(r"\b(eval|exec)\(", path.read_text()), path

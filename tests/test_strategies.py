@@ -116,7 +116,9 @@ def test_lottery_draws_in_proportion(fitted_models, cases):
     seeds = 600
     counts = np.zeros_like(judged.scores)
     for seed in range(seeds):
-        chosen, reason = fitted.policy(BestFrequencyLottery(), completions=64, seed=seed)._choose(judged, encoded, everything)
+        chosen, reason = fitted.policy(BestFrequencyLottery(), completions=64, seed=seed)._choose(
+            judged, encoded, everything
+        )
         assert (reason == 0).all()
         counts[np.arange(len(cases)), chosen] += 1
     np.testing.assert_allclose(counts / seeds, judged.scores, atol=0.12)
@@ -125,7 +127,9 @@ def test_lottery_draws_in_proportion(fitted_models, cases):
 
 
 def test_lottery_never_draws_what_is_not_allowed(fitted_models, cases):
-    advice = fitted_models["causal"].policy(BestFrequencyLottery(), completions=64).recommend(cases, [["none"]] * len(cases))
+    advice = (
+        fitted_models["causal"].policy(BestFrequencyLottery(), completions=64).recommend(cases, [["none"]] * len(cases))
+    )
     assert set(advice.actions) == {"none"}
 
 

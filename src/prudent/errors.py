@@ -30,4 +30,4 @@ def is_number(value: object) -> bool:
 
 def is_whole(value: object, least: int = 0) -> bool:
     """A whole number of at least `least`; 2.0 is none, for it may have been meant as a share."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -64,7 +64,9 @@ class Explanation:
 
 
 def _listed(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}" for name, value in values.items())
+    return ", ".join(
+        f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}" for name, value in values.items()
+    )
 
 
 def explain(case: Case) -> Explanation:
@@ -83,7 +85,9 @@ def explain(case: Case) -> Explanation:
         ActionPrice(label, sign * float(expected), sign * float(low), float(chance))
         for label, expected, low, chance in zip(labels, judged.expected[row], judged.worst[row], chances, strict=True)
     )
-    decoded = fitted.schema.decode(np.stack([values, np.asarray(completions.values[0]), np.asarray(completions.values[worst])]))
+    decoded = fitted.schema.decode(
+        np.stack([values, np.asarray(completions.values[0]), np.asarray(completions.values[worst])])
+    )
 
     def told(which: int, cells: np.ndarray) -> dict[str, Any]:
         return {name: column[which] for (name, column), told in zip(decoded.items(), cells, strict=True) if told}

@@ -17,6 +17,7 @@ AskedKind = Kind | Sequence[str]
 """A kind by name, or a list of labels from lowest to highest, which means ordinal."""
 
 MOST_CATEGORIES = 50
+COUNT_STARTS = 5
 FEW_CODES = 10
 UNIQUE_ROWS = 20
 
@@ -134,7 +135,8 @@ def _inferred_whole(name: str, cells: pl.Series, numbers: np.ndarray) -> tuple[C
     if named_as_id:
         note = f"Column '{name}' is named as an identifier: read as categorical; if not, {_ways_out(name, 'real')}."
         return _labelled(name, cells, "categorical")[0], [note]
-    if values[0] < 0 or values[-1] > LARGEST_COUNT:
+    # a count starts near nothing; whole numbers that do not (an age, a pulse) are measurements
+    if values[0] < 0 or values[0] > COUNT_STARTS or values[-1] > LARGEST_COUNT:
         return _measured(Column(name, "positive" if _right_skewed(numbers) else "real"), cells), []
     note = f"{holds}: read as count; if these are codes, {_ways_out(name)}."
     return _measured(Column(name, "count"), cells), [note] if repeated and len(values) <= FEW_CODES else []

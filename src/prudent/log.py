@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prudent.cells import row_name
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log_columns import ActionLabel, action_codes, label_actions, read_actions, read_numbers
 from prudent.reading import Table, read_table, to_table
 from prudent.schema import AskedKind, Schema
@@ -134,7 +134,8 @@ class Log:
 
     def split(self, share: float, seed: int = 0) -> tuple["Log", "Log"]:
         """Two logs with `share` and the rest of the rows at random, each in the original order."""
-        require(0 < share < 1, "Log.split", "share", "be between 0 and 1", share)
+        require(is_number(share) and 0 < share < 1, "Log.split", "share", "be between 0 and 1", share)
+        require(is_whole(seed), "Log.split", "seed", "be a whole number of at least 0", seed)
         require(len(self) >= 2, "Log.split", "log", "have at least two rows", len(self))
         first = min(max(round(share * len(self)), 1), len(self) - 1)
         order = np.random.default_rng(seed).permutation(len(self))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from prudent.errors import require
+from prudent.errors import is_number, require
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def gap_patterns(observed: np.ndarray, most: int = 5) -> GapPatterns:
 
 
 def _check_share(share: float, owner: str) -> None:
-    require(0 <= share < 1, owner, "share", "be in [0, 1)", share)
+    require(is_number(share) and 0 <= share < 1, owner, "share", "be in [0, 1)", share)
 
 
 def _standardised(values: np.ndarray, owner: str) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
@@ -107,10 +108,11 @@ class Policy:
         return isinstance(self.strategy, Conservative) and self.strategy.paper_literal
 
     @cached_property
-    def uniforms(self) -> np.ndarray:
+    def uniforms(self) -> Array:
         members, size = self.fitted.model.members, self.fitted.model.draw_size
         each = -(-self.completions // members)
-        return quasi_random(each * members, size, self.seed).reshape(each, members, size).transpose(1, 0, 2)
+        points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
+        return jnp.asarray(points.transpose(1, 0, 2))
 
     def recommend(self, frame: Any, allowed: str | Sequence[Sequence[ActionLabel]] | None = None) -> Advice:
         """Advice for every row of a frame of any common kind, in order.
@@ -139,13 +141,13 @@ class Policy:
         rows = len(encoded.flags)
         for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
-            values, observed = encoded.values[index], encoded.observed[index]
+            values, observed = jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
             yield _tables(self.fitted.model, values, observed, self.uniforms, self.literal)
 
     def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
         """Everything about one encoded record: its completions and all prices."""
         use_compilation_cache()
-        return _one_table(self.fitted.model, values, observed, self.uniforms, self.literal)
+        return _one_table(self.fitted.model, jnp.asarray(values), jnp.asarray(observed), self.uniforms, self.literal)
 
     def _choose(self, judged: Judged, encoded: Encoded, permitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The chosen action's number (-1: none), and why there is none (0 chosen, 1 not allowed, 2 below floor)."""
@@ -162,10 +164,17 @@ class Policy:
 
     def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
         """A draw per row from its own bytes and the seed: the same record always gets the same answer."""
-        uniform = np.array([
-            int.from_bytes(hashlib.blake2b(v.tobytes() + o.tobytes() + str(self.seed).encode(), digest_size=6).digest())
-            for v, o in zip(encoded.values, encoded.observed, strict=True)
-        ]) / 2.0**48
+        uniform = (
+            np.array(
+                [
+                    int.from_bytes(
+                        hashlib.blake2b(v.tobytes() + o.tobytes() + str(self.seed).encode(), digest_size=6).digest()
+                    )
+                    for v, o in zip(encoded.values, encoded.observed, strict=True)
+                ]
+            )
+            / 2.0**48
+        )
         total = weights.sum(axis=1)
         drawn = (np.cumsum(weights, axis=1) <= (uniform * total)[:, None]).sum(axis=1)
         return np.where(total > 0, np.minimum(drawn, weights.shape[1] - 1), otherwise)

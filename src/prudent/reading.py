@@ -48,7 +48,7 @@ class Table:
     def find(self, name: str, role: str) -> str:
         """The name itself when the table has it, and otherwise the sentence that helps to find it."""
         if name not in self.sources:
-            raise InputProblem(f"The table has no column '{name}' ({role}). {did_you_mean(name, self.names)}")
+            raise InputProblem(f"The table has no column '{name}' ({role}). {did_you_mean(str(name), self.names)}")
         return name
 
 

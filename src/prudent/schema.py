@@ -36,7 +36,7 @@ class Schema:
 
     >>> schema, notes = Schema.infer({"age": [31, 54, None, 47], "ward": ["north", "south", "north", ""]})
     >>> [(column.name, column.kind) for column in schema.columns]
-    [('age', 'count'), ('ward', 'categorical')]
+    [('age', 'real'), ('ward', 'categorical')]
     >>> encoded = schema.encode({"ward": ["south", "east"], "age": [None, 40]})
     >>> encoded.observed.tolist(), encoded.flags
     ([[False, True], [True, False]], ['', "ward: category 'east' never seen, treated as missing"])

@@ -81,7 +81,9 @@ def load(path: str | PathLike[str]) -> Fitted:
         schema = Schema.from_json(description["schema"])
         labels = _labels(description["action_labels"])
         report = description["report"]
-        report = FitReport(**{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])})
+        report = FitReport(
+            **{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])}
+        )
         minimize = bool(description["minimize"])
         file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
         # shapes only: settings that ask for absurd sizes must not be given the memory
@@ -148,8 +150,11 @@ def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
             return leaf
         stored = arrays.get(jax.tree_util.keystr(at))
         # a size of 0 is left open by the blank: it depends on the log, not on the settings
-        if stored is None or stored.dtype != leaf.dtype or len(stored.shape) != leaf.ndim or any(
-            want not in (0, got) for want, got in zip(leaf.shape, stored.shape, strict=True)
+        if (
+            stored is None
+            or stored.dtype != leaf.dtype
+            or len(stored.shape) != leaf.ndim
+            or any(want not in (0, got) for want, got in zip(leaf.shape, stored.shape, strict=True))
         ):
             raise _damaged(path, f"array {jax.tree_util.keystr(at)} does not fit the model")
         return jnp.asarray(stored)
@@ -158,7 +163,11 @@ def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:
-    if not isinstance(stored, list) or not stored or not all(isinstance(one, str | int | float | bool) for one in stored):
+    if (
+        not isinstance(stored, list)
+        or not stored
+        or not all(isinstance(one, str | int | float | bool) for one in stored)
+    ):
         raise ValueError("the action labels")
     return tuple(stored)
 

@@ -38,7 +38,12 @@ def attributes_may_be_permuted(layout: Layout, encoder: SetEncoder, values: Arra
         return tuple(part[order] for part, order in zip(parts, orders, strict=True))
 
     groups = tuple(
-        Group(group.name, tuple(np.array(group.attributes)[order].tolist()), group.level_values[order], group.present[order])
+        Group(
+            group.name,
+            tuple(np.array(group.attributes)[order].tolist()),
+            group.level_values[order],
+            group.present[order],
+        )
         for group, order in zip(layout.groups, orders, strict=True)
     )
     moved = eqx.tree_at(
@@ -120,11 +125,17 @@ def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
     gain, share = np.asarray(logged.gain, np.float64), np.asarray(logged.share, np.float64)
     query = np.asarray(_query(model, values), np.float64)
     rewards = gain[share > 0] / share[share > 0]
-    for keys, constants in zip(np.asarray(logged.keys, np.float64), np.asarray(logged.constants, np.float64), strict=True):
+    for keys, constants in zip(
+        np.asarray(logged.keys, np.float64), np.asarray(logged.constants, np.float64), strict=True
+    ):
         weights = _softmax(keys @ query + constants)
         for over_all in (True, False):
             streamed = logged.prices(
-                jnp.asarray(keys, jnp.float32), jnp.asarray(constants, jnp.float32), _query(model, values), model.actions, over_all
+                jnp.asarray(keys, jnp.float32),
+                jnp.asarray(constants, jnp.float32),
+                _query(model, values),
+                model.actions,
+                over_all,
             )
             dense = []
             for action in range(model.actions):

@@ -118,9 +118,9 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
     ]
     for bold, careful in zip(claims, claims[1:], strict=False):
         hold((careful <= bold + 1e-5).all(), 3, "a smaller c claims a higher worst case.")
-    most_likely = np.array([
-        np.asarray(policy.detail(v, o)[1].prices[0]) for v, o in zip(encoded.values, encoded.observed, strict=True)
-    ])
+    most_likely = np.array(
+        [np.asarray(policy.detail(v, o)[1].prices[0]) for v, o in zip(encoded.values, encoded.observed, strict=True)]
+    )
     hold(close(claims[0], most_likely, 1e-3), 3, "c near 1 does not score as imputation does.")
 
 

@@ -68,7 +68,12 @@ class ConditionalNetwork(eqx.Module):
         return standard_normal_log_prob((latent - self.prior_mean[action]) / jnp.exp(log_scale)) - jnp.sum(log_scale)
 
     def bound(
-        self, cells: Cells, counted: Bool[Array, " attribute"], posterior: GaussianPosterior, normal: Array, action: Array
+        self,
+        cells: Cells,
+        counted: Bool[Array, " attribute"],
+        posterior: GaussianPosterior,
+        normal: Array,
+        action: Array,
     ) -> Float[Array, ""]:
         """log p(cells | z, a) + log p(z | a) − log q(z | …) at one draw."""
         latent = posterior.draw(normal)
@@ -248,4 +253,9 @@ class CPVAE:
         )
         shares = np.bincount(log.actions[log.rewarded], minlength=len(log.action_labels)) / log.rewarded.sum()
         model = ConditionalModel(trained.networks, scale, jnp.asarray(shares, jnp.float32))
-        return Fitted.of(self, log, model, report_of(log, trained, active_latents(trained.networks, _posterior_mean, data), propensity))
+        return Fitted.of(
+            self,
+            log,
+            model,
+            report_of(log, trained, active_latents(trained.networks, _posterior_mean, data), propensity),
+        )

@@ -48,6 +48,7 @@ class Fitted:
 
     def __repr__(self) -> str:
         return (
-            f"<fitted {type(self.settings).__name__}: {len(self.schema)} attributes, {len(self.action_labels)} actions, "
+            f"<fitted {type(self.settings).__name__}: {len(self.schema)} attributes, "
+            f"{len(self.action_labels)} actions, "
             f"{self.report.rewarded} decisions with outcome>"
         )

@@ -13,8 +13,15 @@ from prudent.completions import Completions, PriceTable
 class Model(eqx.Module):
     """A fitted model, for one record; `vmap` outside. Prices are in reward units, higher is better."""
 
-    members: eqx.AbstractVar[int]
-    draw_size: eqx.AbstractVar[int]
+    @property
+    @abc.abstractmethod
+    def members(self) -> int:
+        """How many networks speak with equal voice."""
+
+    @property
+    @abc.abstractmethod
+    def draw_size(self) -> int:
+        """How many uniforms one completion needs."""
 
     @abc.abstractmethod
     def complete(
@@ -32,7 +39,11 @@ class Model(eqx.Module):
 
 
 def price_table(
-    model: Model, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"], uniforms: Array, literal: bool
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Array,
+    literal: bool,
 ) -> tuple[Completions, PriceTable]:
     """The heart: complete one record, price every action on each completion (mean over members)."""
     completions = model.complete(values, observed, uniforms, literal)

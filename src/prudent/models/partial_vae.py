@@ -39,9 +39,7 @@ class PartialVAE(eqx.Module):
     def __init__(self, layout: Layout, *, latent: int, width: int, embedding: int, summary: int, key: PRNGKeyArray):
         keys = jax.random.split(key)
         self.layout = layout
-        self.encoder = SetEncoder(
-            layout, embedding=embedding, summary=summary, width=width, latent=latent, key=keys[0]
-        )
+        self.encoder = SetEncoder(layout, embedding=embedding, summary=summary, width=width, latent=latent, key=keys[0])
         self.decoder = Decoder(layout, latent=latent, width=width, key=keys[1])
 
     @property
@@ -76,7 +74,9 @@ class PartialVAE(eqx.Module):
         return jax.vmap(one)(uniforms)
 
     def posterior_mean(self, record: dict[str, Array]) -> Float[Array, " latent"]:
-        return self.encoder(self.layout, self.layout.cells(record["values"]), self.layout.split(record["observed"])).mean
+        return self.encoder(
+            self.layout, self.layout.cells(record["values"]), self.layout.split(record["observed"])
+        ).mean
 
     def log_density(self, cells: Cells, uniforms: Float[Array, "sample uniform"]) -> Float[Array, ""]:
         """log p(x) of a complete record: a few importance samples from q(z | x), which knows every cell."""
@@ -94,16 +94,12 @@ class PartialVAE(eqx.Module):
     def most_likely(self, samples: Samples, known: Cells, observed: tuple[Array, ...]) -> Cells:
         """A candidate for x̂: gaps at the weighted mean of the samples (numbers) or their likeliest level."""
         weights = jax.nn.softmax(samples.log_weights)
-        centres = []
-        for group, distribution in zip(self.layout.groups, samples.distributions, strict=True):
-            if group.discrete:
-                mixture = jnp.tensordot(weights, jnp.exp(distribution.log_probabilities), axes=1)
-                centres.append(decoding.Levels(mixture).mode())
-            else:
-                centres.append(weights @ distribution.mean)
+        centres = [decoding.centre(distribution, weights) for distribution in samples.distributions]
         return self.layout.hold(observed, known, tuple(centres))
 
-    def literally(self, values: Array, observed: Array, uniforms: Float[Array, "sample uniform"]) -> tuple[Array, Array]:
+    def literally(
+        self, values: Array, observed: Array, uniforms: Float[Array, "sample uniform"]
+    ) -> tuple[Array, Array]:
         """Eq 7 as the paper implements it: x̂ and p(x|x̃) from one pass, candidates decoded from the prior.
 
         Returns the candidates' values, x̂ last, and their log-densities. No cell is held fixed.
@@ -135,18 +131,9 @@ def complete(
     A completion's density is the members' mean of p(x)/p(x̃), each by importance samples from an encoder that sees the
     completed record. (A mixture over the draws' own components would rank draws by their own noise.)
     """
-    draws = uniforms.shape[0] * uniforms.shape[1]
     if literal:
-        drawn, density = networks.each(lambda n, own: features(n).literally(values, observed, own), uniforms)
-        # one member is the paper's method; with more, each judges its own candidates against its own x̂
-        density = density - density[:, -1:]
-        return assemble(
-            jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:1, -1]]),
-            jnp.zeros(draws + 1),
-            jnp.concatenate([density[:, :-1].reshape(draws), density[:1, -1]]),
-            observed & False,
-            extra=1,
-        )
+        return _complete_literally(networks, features, values, observed, uniforms)
+    draws = uniforms.shape[0] * uniforms.shape[1]
 
     def sample(network: Any, own: Array) -> tuple[Array, Array, Array, Array]:
         model = features(network)
@@ -166,6 +153,22 @@ def complete(
 
     log_density = logsumexp(networks.each(density, uniforms, evidence), axis=0) - jnp.log(networks.count)
     return assemble(everyone, pool(log_weights), log_density, observed, extra=centres.shape[0])
+
+
+def _complete_literally(
+    networks: Members, features: Callable[[Any], PartialVAE], values: Array, observed: Array, uniforms: Array
+) -> Completions:
+    draws = uniforms.shape[0] * uniforms.shape[1]
+    drawn, density = networks.each(lambda n, own: features(n).literally(values, observed, own), uniforms)
+    # one member is the paper's method; with more, each judges its own candidates against its own x̂
+    density = density - density[:, -1:]
+    return assemble(
+        jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:1, -1]]),
+        jnp.zeros(draws + 1),
+        jnp.concatenate([density[:, :-1].reshape(draws), density[:1, -1]]),
+        jnp.zeros_like(observed),
+        extra=1,
+    )
 
 
 def log_mean(log_weights: Float[Array, " sample"]) -> Float[Array, ""]:

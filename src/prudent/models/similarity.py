@@ -95,7 +95,7 @@ class Logged(eqx.Module):
 
 
 class SimilarityModel(Model):
-    """Fitted SPVAE. Read as attention: statistics of x are the query, decoded logged rows the keys, rewards the values."""
+    """Fitted SPVAE. As attention: statistics of x are the query, decoded logged rows the keys, rewards the values."""
 
     networks: Members
     logged: Logged
@@ -155,7 +155,7 @@ def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndar
         start += count * BLOCK
     real = index >= 0
     share = np.where(real, 1.0 if taken is None else 1.0 / taken[index], 0.0)
-    keys, constants = _keys(networks, log.values[flat], log.observed[flat])
+    keys, constants = _keys(networks, jnp.asarray(log.values[flat]), jnp.asarray(log.observed[flat]))
     shape = (networks.count, *index.shape)
     return Logged(
         keys.reshape(*shape, -1),
@@ -209,6 +209,7 @@ class SPVAE:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
         check_log(log, seed)
         scale = reward_scale(log)
+        propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
         data = training_arrays(log, scale, None)
         trained = train(
             partial(self.network, log.schema),
@@ -220,7 +221,6 @@ class SPVAE:
             seed=seed,
             progress=progress,
         )
-        propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
         rows = np.flatnonzero(log.rewarded)
         if self.logged_rows is not None and self.logged_rows < len(rows):
             rows = np.sort(np.random.default_rng(seed).choice(rows, self.logged_rows, replace=False))
@@ -229,4 +229,3 @@ class SPVAE:
         model = SimilarityModel(trained.networks, logged, scale, len(log.action_labels), self.form)
         active = active_latents(trained.networks, PartialVAE.posterior_mean, data)
         return Fitted.of(self, log, model, report_of(log, trained, active, propensity))
-

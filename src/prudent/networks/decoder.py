@@ -73,11 +73,11 @@ class Decoder(eqx.Module):
 
     def __init__(self, layout: Layout, *, latent: int, width: int, key: PRNGKeyArray):
         keys = jax.random.split(key, len(layout.groups) + 1)
-        self.network = eqx.nn.MLP(latent, width, width, 1, activation=jax.nn.silu, final_activation=jax.nn.silu, key=keys[0])
-        sizes = [_head_size(group) for group in layout.groups]
-        self.heads = tuple(
-            eqx.nn.Linear(width + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True)
+        self.network = eqx.nn.MLP(
+            latent, width, width, 1, activation=jax.nn.silu, final_activation=jax.nn.silu, key=keys[0]
         )
+        sizes = [_head_size(group) for group in layout.groups]
+        self.heads = tuple(eqx.nn.Linear(width + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True))
         self.constants = tuple(jnp.zeros((group.size, max(group.levels - 1, 1))) for group in layout.groups)
 
     def __call__(self, layout: Layout, latent: Float[Array, " latent"]) -> Distributions:
@@ -149,6 +149,14 @@ def draw(distributions: Distributions, uniforms: tuple[Array, ...]) -> Cells:
 
 def mode(distributions: Distributions) -> Cells:
     return tuple(distribution.mode() for distribution in distributions)
+
+
+def centre(distribution: Numbers | Levels, weights: Float[Array, " sample"]) -> Array:
+    """The middle of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level."""
+    if isinstance(distribution, Numbers):
+        return weights @ distribution.mean
+    mixture = jnp.tensordot(weights, jnp.exp(distribution.log_probabilities), axes=1)
+    return jax.nn.one_hot(jnp.argmax(mixture, axis=1), mixture.shape[1])
 
 
 def natural(distributions: Distributions) -> tuple[Float[Array, " statistic"], Float[Array, ""]]:

@@ -41,7 +41,15 @@ class SetEncoder(eqx.Module):
     latent: int = eqx.field(static=True)
 
     def __init__(
-        self, layout: Layout, *, context: int = 0, embedding: int, summary: int, width: int, latent: int, key: PRNGKeyArray
+        self,
+        layout: Layout,
+        *,
+        context: int = 0,
+        embedding: int,
+        summary: int,
+        width: int,
+        latent: int,
+        key: PRNGKeyArray,
     ):
         keys = jax.random.split(key, 2 * len(layout.groups) + 2)
         self.embeddings = tuple(
@@ -71,7 +79,7 @@ class SetEncoder(eqx.Module):
         # on the record, so under vmap it is computed once, and 784 attributes cost no more than 784 products.
         weight = self.shared.weight
         of_value, of_embedding, of_bias = weight[:, 0], weight[:, 1:-1], weight[:, -1]
-        constant = bias[:, None] * of_bias[None, :] + self.shared.bias[None, :]
+        constant = bias[:, None] * of_bias[None, :] + jnp.asarray(self.shared.bias)[None, :]
         if own.ndim == 2:  # one-hot categories select their embedding row
             return jnp.einsum("jc,jce,he->jh", own, embedding, of_embedding) + constant
         return own[:, None] * (of_value[None, :] + embedding @ of_embedding.T) + constant

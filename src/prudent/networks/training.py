@@ -19,8 +19,9 @@ from prudent.progress import tracked
 
 Network = Any
 Record = Any
-Loss = Callable[[Network, Record, Float[Array, "..."]], tuple[Float[Array, ""], Float[Array, ""]]]
-"""(network, one record, its uniforms) -> (what to minimise, what to judge by on held-out records)."""
+Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, ""], Float[Array, ""]]]
+"""(network, one record, its uniforms, a uniform per attribute that says what to hide) -> (what to minimise, what to
+judge by on held-out records)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class _State(NamedTuple):
 
 def use_compilation_cache() -> None:
     """Keep compiled programs between runs, unless the user has chosen a place (or none) already."""
-    if jax.config.jax_compilation_cache_dir is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    if jax.config.values["jax_compilation_cache_dir"] is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(base / "prudent" / "xla"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)

@@ -1,0 +1,42 @@
+"""The code in the README and the docs is run, page by page, with small models in place of the default ones."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import prudent
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SNIPPET = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
+    snippets = SNIPPET.findall(page.read_text())
+    small = {
+        "samples": 4,
+        "sizes": prudent.Sizes(latent=4, width=8, embedding=4, summary=8),
+        "training": prudent.Training(rounds=1, steps_per_round=10, batch=32),
+    }
+    monkeypatch.setattr(prudent, "CausalPVAE", partial(prudent.CausalPVAE, **small), raising=False)
+    monkeypatch.chdir(tmp_path)
+    world = prudent.worlds.DosingWorld()
+    world.sample(300, seed=1).frame().write_parquet("visits.parquet")
+    world.sample(20, seed=2).cases().write_csv("new_cases.csv")
+    namespace: dict[str, object] = {}
+    for snippet in snippets:
+        exec(compile(snippet, str(page), "exec"), namespace)
+
+
+def test_pages_link_to_pages_that_exist():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_public_names_exist():
+    for name in prudent.__all__:
+        assert getattr(prudent, name) is not None
