@@ -8,6 +8,7 @@ Each seed is another world, another log and other fresh cases. Nothing here is t
 import argparse
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,36 +117,63 @@ def mean_and_error(values: list[float]) -> str:
     return f"{np.mean(values):.3f} ± {spread:.3f}"
 
 
-def show(results: list[dict[str, Any]], console: Console) -> None:
-    first = Table(title=f"Asymmetric quadratic loss, 5 doses: mean ± s.e. over {len(results)} worlds")
-    for column in ("policy", "share of the way", "mean reward", "behind CausalPVAE (paired)", "seconds"):
-        first.add_column(column, justify="left" if column == "policy" else "right")
+@dataclass(frozen=True)
+class Printed:
+    """A table as words: for the terminal and, from the stored numbers, for the docs."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        lines = [self.header, ("---", *("---:" for _ in self.header[1:])), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def rich(self) -> Table:
+        table = Table(title=self.title)
+        for index, column in enumerate(self.header):
+            table.add_column(column, justify="right" if index else "left")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+
+def quadratic_table(results: list[dict[str, Any]]) -> Printed:
     ours = np.array([r["quadratic"]["CausalPVAE MaximumExpectedReward()"]["share_of_the_way"] for r in results])
+    rows = []
     for name in results[0]["quadratic"]:
         own = [r["quadratic"][name] for r in results]
         shares = np.array([row["share_of_the_way"] for row in own])
-        seconds = f"{np.mean([row['seconds'] for row in own]):.0f}" if "seconds" in own[0] else ""
-        reward = mean_and_error([row["mean_reward"] for row in own])
-        first.add_row(name, mean_and_error(list(shares)), reward, mean_and_error(list(ours - shares)), seconds)
-    console.print(first)
-
-    second = Table(
-        title=f"Cliff loss, 9 doses: mean over {len(results)} worlds; 'exact' is the same rule, exact posterior"
+        behind = "" if name.startswith("CausalPVAE") else mean_and_error(list(ours - shares))
+        rows.append((name, mean_and_error(list(shares)), mean_and_error([row["mean_reward"] for row in own]), behind))
+    return Printed(
+        f"Asymmetric quadratic loss, 5 doses: mean ± s.e. over {len(results)} worlds",
+        ("policy", "share of the way", "mean reward", "share behind CausalPVAE (paired)"),
+        rows,
     )
-    for column in ("policy", "mean reward", "exact", "catastrophes", "exact", "|claimed − exact|"):
-        second.add_column(column, justify="left" if column == "policy" else "right")
+
+
+def cliff_table(results: list[dict[str, Any]]) -> Printed:
+    def mean(own: list[dict[str, Any]], *path: str) -> float:
+        values: list[Any] = list(own)
+        for key in path:
+            values = [value[key] for value in values]
+        return float(np.mean(np.array(values, np.float64)))
+
+    rows = []
     for name in results[0]["cliff"]:
         own = [r["cliff"][name] for r in results]
-        known = "exact" in own[0]
-        second.add_row(
-            name,
-            mean_and_error([row["mean_reward"] for row in own]),
-            f"{np.mean([row['exact']['mean_reward'] for row in own]):.3f}" if known else "",
-            f"{np.mean([row['catastrophes'] for row in own]):.4f}",
-            f"{np.mean([row['exact']['catastrophes'] for row in own]):.4f}" if known else "",
-            f"{np.mean([row['claim_error'] for row in own]):.3f}" if known else "",
-        )
-    console.print(second)
+        reward, fell = mean_and_error([row["mean_reward"] for row in own]), f"{mean(own, 'catastrophes'):.2%}"
+        if "exact" not in own[0]:
+            rows.append((name, reward, "", fell, "", ""))
+            continue
+        exact = f"{mean(own, 'exact', 'mean_reward'):.3f}", f"{mean(own, 'exact', 'catastrophes'):.2%}"
+        rows.append((name, reward, exact[0], fell, exact[1], f"{mean(own, 'claim_error'):.3f}"))
+    return Printed(
+        f"Cliff loss, 9 doses: mean over {len(results)} worlds; 'exact' is the same rule with the exact posterior",
+        ("policy", "mean reward", "exact", "catastrophes", "exact", "claim off by (mean, absolute)"),
+        rows,
+    )
 
 
 def main() -> None:
@@ -156,7 +184,8 @@ def main() -> None:
     settings = parser.parse_args()
     console = Console(width=130)
     results = [one_seed(seed, settings.rows, console) for seed in range(settings.seeds)]
-    show(results, console)
+    for table in (quadratic_table(results), cliff_table(results)):
+        console.print(table.rich())
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     described = {"rows": settings.rows, "fresh": FRESH, "seeds": settings.seeds, "results": results}
     settings.out.write_text(json.dumps(described, indent=1))

@@ -1,5 +1,8 @@
-"""The type checker that the import hook puts around every function: beartype, where an int may stand for a float."""
+"""The type checker that the import hook puts around functions: beartype, with NumPy's blur of scalars and arrays."""
 
-from beartype import BeartypeConf, beartype
+import numpy as np
+from beartype import BeartypeConf, FrozenDict, beartype
 
-check = beartype(conf=BeartypeConf(is_pep484_tower=True))
+_BLURRED = FrozenDict({np.ndarray: np.ndarray | np.generic, bool: bool | np.bool_})
+
+check = beartype(conf=BeartypeConf(is_pep484_tower=True, hint_overrides=_BLURRED))

@@ -1,8 +1,11 @@
-"""Shapes and types of all of prudent are checked while the tests run; one small log and its fitted models are shared."""
+"""Shapes and types are checked while the tests run; one small log and the models fitted to it are shared."""
 
 import os
 from pathlib import Path
 from typing import Any
+
+# half the time of a first run is spent compiling; set it to 0 to try the programs as users get them
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax
 import numpy as np
@@ -10,8 +13,13 @@ import pandas as pd
 import pytest
 from jaxtyping import install_import_hook
 
-# before prudent is imported anywhere: every function's jaxtyping annotations are then checked by beartype
-install_import_hook("prudent", "checked_types.check")
+# Before prudent is imported anywhere: beartype then checks the annotations of every module that handles arrays. The
+# modules that read the user's input are left alone, since tests give them wrong types on purpose.
+_HANDLE_ARRAYS = (
+    *("advice", "checks", "completions", "explanation", "models", "networks", "policy", "propensity", "storage"),
+    *("strategies", "worlds"),
+)
+install_import_hook([f"prudent.{name}" for name in _HANDLE_ARRAYS], "checked_types.check")
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prudent" / "xla-tests"
 jax.config.update("jax_numpy_rank_promotion", "raise")

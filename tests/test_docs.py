@@ -1,5 +1,6 @@
 """The code in the README and the docs is run, page by page, with small models in place of the default ones."""
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import prudent
+from benchmarks import dosing
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,3 +42,12 @@ def test_pages_link_to_pages_that_exist():
 def test_public_names_exist():
     for name in prudent.__all__:
         assert getattr(prudent, name) is not None
+
+
+@pytest.mark.parametrize("name", ["quadratic", "cliff"])
+def test_tables_in_the_readme_are_the_stored_results(name):
+    results = json.loads((ROOT / "benchmarks" / "results" / "dosing.json").read_text())["results"]
+    table = {"quadratic": dosing.quadratic_table, "cliff": dosing.cliff_table}[name](results)
+    shown = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (ROOT / "README.md").read_text(), re.S)
+    assert shown is not None
+    assert shown[1] == table.markdown()

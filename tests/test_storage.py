@@ -103,7 +103,7 @@ def test_a_crash_in_the_first_save_leaves_none(fitted_models, tmp_path, monkeypa
 
 
 def test_missing_folder_and_file(saved, tmp_path):
-    with pytest.raises(InputProblem, match="no model.json"):
+    with pytest.raises(InputProblem, match=r"no model\.json"):
         prudent.load(tmp_path / "nowhere")
     arrays_file(saved).unlink()
     with pytest.raises(InputProblem, match="arrays file is missing"):
@@ -120,7 +120,7 @@ def test_what_is_no_description(saved, text):
 @pytest.mark.parametrize("version", [0, 2, "1", None])
 def test_another_version(saved, version):
     rewrite(saved, version=version)
-    with pytest.raises(InputProblem, match="format version .* Install the prudent that wrote it"):
+    with pytest.raises(InputProblem, match=r"format version .* Install the prudent that wrote it"):
         prudent.load(saved)
 
 

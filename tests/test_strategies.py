@@ -1,5 +1,7 @@
 """Strategies against tables worked out by hand, and against a world small enough to enumerate."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ WEIGHTS = np.array([0.0, 0.4, 0.3, 0.2, 0.1])
 DENSITY = np.log(np.array([1.0, 0.9, 0.5, 0.2, 0.01]))
 
 
-def table(prices=PRICES, weights=WEIGHTS, density=DENSITY) -> PriceTable:
+def table(prices: np.ndarray = PRICES, weights: Any = WEIGHTS, density: np.ndarray = DENSITY) -> PriceTable:
     with np.errstate(divide="ignore"):
         parts = (prices, np.log(np.asarray(weights, float)), density)
     return PriceTable(*(jnp.asarray(part, jnp.float32) for part in parts))

@@ -1,6 +1,6 @@
 """Which actions may be recommended for which row."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,10 @@ SEPARATOR = ";"
 
 
 def allowed_actions(
-    frame: Any, allowed: str | Sequence[Sequence[ActionLabel]] | None, labels: tuple[ActionLabel, ...], rows: int
+    frame: Any,
+    allowed: str | Sequence[Collection[ActionLabel] | None] | None,
+    labels: tuple[ActionLabel, ...],
+    rows: int,
 ) -> np.ndarray:
     """[row, action]: True where the action may be recommended.
 

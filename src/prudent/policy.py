@@ -1,7 +1,7 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -114,7 +114,7 @@ class Policy:
         points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
         return jnp.asarray(points.transpose(1, 0, 2))
 
-    def recommend(self, frame: Any, allowed: str | Sequence[Sequence[ActionLabel]] | None = None) -> Advice:
+    def recommend(self, frame: Any, allowed: str | Sequence[Collection[ActionLabel] | None] | None = None) -> Advice:
         """Advice for every row of a frame of any common kind, in order.
 
         `allowed` restricts the actions per row: the name of a column that lists labels separated by ';' (empty: any),

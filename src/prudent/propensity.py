@@ -7,24 +7,24 @@ others, and rows with no action recorded get the mean over the folds' models.
 scikit-learn and SciPy are imported inside the functions: `import prudent` stays light.
 """
 
-import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, is_whole, require
+from prudent.overlap import FittedPropensity, Overlap
 
 if TYPE_CHECKING:
     from prudent.log import Log
 
+__all__ = ["Boosted", "FittedPropensity", "ImputedLogistic", "Known", "Overlap"]
+
 FLOOR = 1e-6
-OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log says next to nothing about the action for such a row
-FEW_ROWS = 30  # fewer rows than this and an action's reward is anecdote
 
 IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all rows are completed
 LEARNING_ROWS = 50_000  # what one fold's classifier is fitted on at most
@@ -35,125 +35,6 @@ ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
 BOOSTED_COLUMNS = 40  # each split of a boosted tree looks at about this many columns
 BOOSTED_LEVELS = 250  # scikit-learn's boosting takes at most 255 levels; rarer ones become gaps
 PENALTIES = (0.001, 0.01, 0.1, 1.0)  # inverse strengths tried for the logistic regression
-
-
-@dataclass(frozen=True)
-class ActionOverlap:
-    """How well the log covers one action.
-
-    `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when
-    only logged probabilities are known). `effective_rows` is (Σw)²/Σw² over the rows that took it, w the inverse of its
-    probability. `rows_outside` counts the rows whose probability of this action is below 0.01 (again, among its own
-    when that is all that is known): there its reward is extrapolated, not learnt.
-    """
-
-    action: str | int | float | bool
-    count: int
-    smallest: float
-    first_percentile: float
-    effective_rows: float
-    rows_outside: int
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """Which actions and rows the log can speak about; `verdicts` says it in sentences.
-
-    `rows_outside` counts rows outside common support: some action of the log has probability below 0.01 there.
-    """
-
-    rows: int
-    actions: tuple[ActionOverlap, ...]
-    effective_rows: float
-    rows_outside: int
-    verdicts: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain types for JSON; a number that does not exist is None."""
-        actions = [
-            {
-                key: None if isinstance(value, float) and math.isnan(value) else value
-                for key, value in asdict(one).items()
-            }
-            for one in self.actions
-        ]
-        return {**asdict(self), "actions": actions, "verdicts": list(self.verdicts)}
-
-
-@dataclass(frozen=True, eq=False)
-class FittedPropensity:
-    """Probabilities of the logged actions, one row per row of the log.
-
-    `taken` is the probability of the action that was taken, at least 1e-6, NaN where none was recorded;
-    `probabilities` has one column per action label and rows that sum to one, or is None when only `taken` is known.
-    """
-
-    taken: np.ndarray
-    probabilities: np.ndarray | None
-    actions: np.ndarray
-    action_labels: tuple[str | int | float | bool, ...]
-
-    def weights(self, clip: float = 10.0) -> np.ndarray:
-        """Inverse propensities, cut at `clip` times their mean, then scaled to mean one over rows with an action.
-
-        Rows with no action weigh nothing. `clip=math.inf` cuts nothing.
-        """
-        require(clip >= 1, "weights", "clip", "be at least 1 (times the mean weight)", clip)
-        inverse = np.where(self.actions >= 0, 1 / self.taken, 0.0)
-        acted = self.actions >= 0
-        cut = np.minimum(inverse, clip * inverse[acted].mean())
-        return cut / cut[acted].mean()
-
-    def overlap(self) -> Overlap:
-        """Report, per action and overall, how much the log can support."""
-        actions = tuple(self._action_overlap(index) for index in range(len(self.action_labels)))
-        known = self.taken[:, None] if self.probabilities is None else self.probabilities
-        rows, outside = int((self.actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
-        effective = _effective_rows(self.taken[self.actions >= 0])
-        return Overlap(rows, actions, effective, outside, _verdicts(rows, len(self.taken), actions, effective))
-
-    def _action_overlap(self, index: int) -> ActionOverlap:
-        own = self.taken[self.actions == index]
-        seen = own if self.probabilities is None else self.probabilities[:, index]
-        return ActionOverlap(
-            action=self.action_labels[index],
-            count=len(own),
-            smallest=float(seen.min()) if len(seen) else math.nan,
-            first_percentile=float(np.quantile(seen, 0.01)) if len(seen) else math.nan,
-            effective_rows=_effective_rows(own),
-            rows_outside=int((seen < OUTSIDE_SUPPORT).sum()),
-        )
-
-
-def _effective_rows(taken: np.ndarray) -> float:
-    weights = 1 / taken
-    return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
-
-
-def _verdicts(rows: int, all_rows: int, actions: tuple[ActionOverlap, ...], effective: float) -> tuple[str, ...]:
-    sentences = [sentence for one in actions for sentence in _action_verdicts(one, all_rows)]
-    if effective < rows / 2:
-        sentences.append(
-            f"Weighted by inverse propensity, the {rows} rows with an action say as much as about {effective:.0f} equal"
-            " ones: expect wide intervals."
-        )
-    return tuple(sentences) or ("Every action was taken often enough, in all kinds of cases the log can tell apart.",)
-
-
-def _action_verdicts(one: ActionOverlap, all_rows: int) -> Iterator[str]:
-    if one.count < FEW_ROWS:
-        times = "1 row" if one.count == 1 else f"{one.count} rows"
-        yield f"Action '{one.action}' was taken in {times} only, so what is said about its reward rests on very little."
-    elif one.effective_rows < max(FEW_ROWS, one.count / 4):
-        yield (
-            f"Action '{one.action}' was taken in {one.count} rows, but a few unusual ones carry the weight: they say as"
-            f" much as about {one.effective_rows:.0f} equal ones."
-        )
-    if one.rows_outside > 0.05 * all_rows:
-        yield (
-            f"For {one.rows_outside} of {all_rows} rows action '{one.action}' was almost never taken in cases like"
-            f" them (probability below {OUTSIDE_SUPPORT}), so its reward there is extrapolated."
-        )
 
 
 @dataclass(frozen=True)
@@ -202,8 +83,9 @@ class ImputedLogistic:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        _require_whole("ImputedLogistic", "imputations", self.imputations, 1)
-        _require_whole("ImputedLogistic", "folds", self.folds, 2)
+        whole = "be a whole number of at least"
+        require(is_whole(self.imputations, 1), "ImputedLogistic", "imputations", f"{whole} 1", self.imputations)
+        require(is_whole(self.folds, 2), "ImputedLogistic", "folds", f"{whole} 2", self.folds)
 
     def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
         """Estimate π0(a | x̃) for every row of the log."""
@@ -231,7 +113,7 @@ class Boosted:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        _require_whole("Boosted", "folds", self.folds, 2)
+        require(is_whole(self.folds, 2), "Boosted", "folds", "be a whole number of at least 2", self.folds)
 
     def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
         """Estimate π0(a | x̃) for every row of the log."""
@@ -248,11 +130,6 @@ class Boosted:
         with _single_thread():
             staged = _cross_fit(fold, _learning_from_some(predict, seed))
         return _fitted(log, _calibrated(staged, log.actions, fold, seed))
-
-
-def _require_whole(owner: str, parameter: str, value: object, least: int) -> None:
-    fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
-    require(bool(fits), owner, parameter, f"be a whole number of at least {least}", value)
 
 
 def _single_thread() -> AbstractContextManager[object]:

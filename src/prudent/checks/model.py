@@ -25,7 +25,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.similarity import SimilarityModel
 from prudent.policy import Policy
 from prudent.schema import Encoded
-from prudent.strategies import MaximumExpectedReward
+from prudent.strategies import Conservative, MaximumExpectedReward
 
 ROWS = 12
 
@@ -152,8 +152,6 @@ np.savez(folder + "/judged.npz", **judged._asdict())
 
 def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: int = 64, seed: int = 0) -> None:
     """Law 8: a saved model loads to bit-equal advice in another process, where unpickling is forbidden."""
-    from prudent.strategies import Conservative
-
     encoded = fitted.schema.encode(frame)
     judged = fitted.policy(Conservative(risk=0.05), completions=completions, seed=seed).judge(encoded)
     with tempfile.TemporaryDirectory() as folder:
@@ -161,8 +159,8 @@ def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: i
         np.savez(Path(folder) / "cases.npz", values=encoded.values, observed=encoded.observed)
         arguments = [sys.executable, "-c", _OTHER_PROCESS, folder, str(completions), str(seed)]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        if jax.config.jax_compilation_cache_dir:
-            environment["JAX_COMPILATION_CACHE_DIR"] = str(jax.config.jax_compilation_cache_dir)
+        if cache := jax.config.values.get("jax_compilation_cache_dir"):
+            environment["JAX_COMPILATION_CACHE_DIR"] = str(cache)
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
         hold(done.returncode == 0, 8, f"the other process failed: {done.stderr.strip()[-2000:]}")
         with np.load(Path(folder) / "judged.npz", allow_pickle=False) as other:

@@ -120,34 +120,28 @@ def similarity_weights_sum_to_one(model: SimilarityModel, values: Array) -> None
 
 
 def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
-    """Law 7: prices summed block by block are those of one dense softmax in float64, and lie within the rewards."""
-    logged = model.logged
+    """Law 7: prices summed block by block are those of a dense softmax in float64; fractions lie within the rewards."""
+    logged, query = model.logged, _query(model, values)
     gain, share = np.asarray(logged.gain, np.float64), np.asarray(logged.share, np.float64)
-    query = np.asarray(_query(model, values), np.float64)
     rewards = gain[share > 0] / share[share > 0]
-    for keys, constants in zip(
-        np.asarray(logged.keys, np.float64), np.asarray(logged.constants, np.float64), strict=True
-    ):
-        weights = _softmax(keys @ query + constants)
-        for over_all in (True, False):
-            streamed = logged.prices(
-                jnp.asarray(keys, jnp.float32),
-                jnp.asarray(constants, jnp.float32),
-                _query(model, values),
-                model.actions,
-                over_all,
-            )
-            dense = []
-            for action in range(model.actions):
-                own = np.asarray(logged.action) == action
-                # within an action its own softmax: the weights of a far action may vanish in the common one
-                part = weights[own] if over_all else _softmax((keys @ query + constants)[own])
-                total = np.sum(part * gain[own])
-                dense.append(total if over_all else total / np.sum(part * share[own]))
-            hold(close(dense, streamed, 1e-3), 7, f"streamed prices {streamed.tolist()} are not the dense {dense}.")
-            low, high = rewards.min() - 1e-3, rewards.max() + 1e-3
-            within = over_all or all(low <= price <= high for price in streamed.tolist())
-            hold(within, 7, f"self-normalised prices {streamed.tolist()} leave the rewards {low} to {high}.")
+    low, high = rewards.min() - 1e-3, rewards.max() + 1e-3
+    for keys, constants in zip(logged.keys, logged.constants, strict=True):
+        logits = np.asarray(keys, np.float64) @ np.asarray(query, np.float64) + np.asarray(constants, np.float64)
+        own = [np.asarray(logged.action) == action for action in range(model.actions)]
+        weights = _softmax(logits)
+        _hold_dense(
+            logged.prices(keys, constants, query, model.actions, True), [np.sum((weights * gain)[o]) for o in own]
+        )
+        # within an action its own softmax: in the common one the weights of a far action may vanish
+        parts = [_softmax(logits[o]) for o in own]
+        fractions = logged.prices(keys, constants, query, model.actions, False)
+        _hold_dense(fractions, [np.sum(p * gain[o]) / np.sum(p * share[o]) for p, o in zip(parts, own, strict=True)])
+        within = all(low <= price <= high for price in fractions.tolist())
+        hold(within, 7, f"self-normalised prices {fractions.tolist()} leave the rewards, {low} to {high}.")
+
+
+def _hold_dense(streamed: Array, dense: list[float]) -> None:
+    hold(close(dense, streamed, 1e-3), 7, f"streamed prices {streamed.tolist()} are not the dense {dense}.")
 
 
 def _query(model: SimilarityModel, values: Array) -> Array:

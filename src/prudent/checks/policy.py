@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
         Policy(policy.fitted, strategy, completions=policy.completions, seed=policy.seed).judge(encoded).scores
         for strategy in (Conservative(c=0.999999), Conservative(c=0.1), Conservative(c=0.0))
     ]
-    for bold, careful in zip(claims, claims[1:], strict=False):
+    for bold, careful in pairwise(claims):
         hold((careful <= bold + 1e-5).all(), 3, "a smaller c claims a higher worst case.")
     most_likely = np.array(
         [np.asarray(policy.detail(v, o)[1].prices[0]) for v, o in zip(encoded.values, encoded.observed, strict=True)]

@@ -122,7 +122,7 @@ STRATEGY_LAWS: tuple[Callable[[Strategy], None], ...] = (
 
 
 def weightless_completions_do_not_count(strategy: Strategy) -> None:
-    """Law 2: x̂ is a point and not a draw. For strategies that weigh completions: those without weight change nothing."""
+    """Law 2: x̂ is a point and not a draw; for strategies that weigh completions, what has no weight changes nothing."""
     for table in price_tables():
         weightless = jnp.isneginf(table.log_weights)
         other = PriceTable(jnp.where(weightless[:, None], 1e3, table.prices), table.log_weights, table.log_density)

@@ -15,7 +15,8 @@ from prudent.command_line.screen import bullets, counted, heading, screen, sente
 from prudent.errors import InputProblem
 from prudent.log import ActionSummary, Log, LogSummary
 from prudent.missingness import GapPatterns, gap_patterns
-from prudent.propensity import ActionOverlap, Boosted, Known, Overlap
+from prudent.overlap import ActionOverlap, Overlap
+from prudent.propensity import Boosted, Known
 
 MISSING_NAMED = 6
 
