@@ -4,9 +4,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-# half the time of a first run is spent compiling; set it to 0 to try the programs as users get them
-os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-
 import jax
 import numpy as np
 import pandas as pd
