@@ -19,7 +19,7 @@ type: .venv/dev
 
 docs: .venv/dev
 	$(BIN)/python -m pytest tests/test_docs.py
-	$(BIN)/pdoc prudent prudent.worlds prudent.checks --docformat restructuredtext --output-directory docs/_site
+	$(BIN)/python docs/reference.py
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.speed

@@ -76,7 +76,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("prudent.worlds")
     if name not in _HOME:
         raise AttributeError(f"module 'prudent' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"prudent.{_HOME[name]}"), name)
+    found = globals()[name] = getattr(importlib.import_module(f"prudent.{_HOME[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

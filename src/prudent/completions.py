@@ -47,7 +47,7 @@ class PriceTable(eqx.Module):
         """H(a(X) | x̃) in bits: how unsure the best action is, given the gaps."""
         frequency = self.best_frequency
         bits = -jnp.sum(jnp.where(frequency > 0, frequency * jnp.log2(jnp.maximum(frequency, 1e-30)), 0.0))
-        return jnp.maximum(bits, 0.0)
+        return jnp.where(bits < 1e-6, 0.0, bits)  # weights sum to one only to float precision
 
     @property
     def effective_completions(self) -> Float[Array, ""]:

@@ -24,6 +24,7 @@ from prudent.progress import tracked
 from prudent.schema import Encoded
 from prudent.strategies import Conservative, Strategy, worst_over
 
+FEW_ROWS, MANY_ROWS = 8, 128
 CHUNK_CELLS = 2_000_000
 """Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table."""
 
@@ -137,8 +138,9 @@ class Policy:
         """Price tables in chunks of fixed size; the last one is padded with its first row."""
         use_compilation_cache()
         cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
-        chunk = min(128, 1 << max(int(CHUNK_CELLS / cells), 1).bit_length() - 1)
         rows = len(encoded.flags)
+        # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
+        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(CHUNK_CELLS / cells), 1).bit_length() - 1)
         for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             values, observed = jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])

@@ -96,8 +96,8 @@ def split_trainable(network: Network) -> tuple[Any, Any]:
 
 def initialise(make: Callable[[PRNGKeyArray], Network], members: int, seed: int) -> Members:
     keys = jax.random.split(jax.random.key(seed), members)
-    # one network outside the vmap, for what members share; its arrays are thrown away
-    shared = split_trainable(make(keys[0]))[1]
+    # under jit even for what members share: op by op, drawing one network's arrays costs seconds
+    shared = eqx.filter_jit(lambda key: split_trainable(make(key))[1])(keys[0])
     return Members(jax.jit(jax.vmap(lambda key: split_trainable(make(key))[0]))(keys), shared)
 
 
@@ -198,7 +198,8 @@ def train(
     fitted = np.setdiff1d(np.arange(rows), held)
     held_out = np.zeros(_bucket(len(held)), np.int32), np.zeros(_bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
-    padded = {name: np.pad(c, [(0, _bucket(rows) - rows)] + [(0, 0)] * (c.ndim - 1)) for name, c in data.items()}
+    padding = _bucket(rows) - rows
+    padded = {name: jnp.asarray(np.pad(c, [(0, padding)] + [(0, 0)] * (c.ndim - 1))) for name, c in data.items()}
 
     networks = initialise(make, members, seed)
     arrays = networks.arrays
