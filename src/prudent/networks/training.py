@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.errors import is_number, is_whole, require
+from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.networks.layout import Layout
 from prudent.progress import tracked
 
@@ -217,8 +217,13 @@ def train(
         indices = _orders(fitted, (members, training.steps_per_round, training.batch), generator)
         keys = jax.random.split(jax.random.fold_in(key, done), members)
         state = _round(state, networks.shared, loss, training, padded, indices, held_out, points, keys)
-        history.append(np.asarray(state.now))
+        history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
         best_round = np.argmax(np.stack(history), axis=0)
         if np.all(done - best_round >= training.patience):
             break
+    if not np.isfinite(history).any(axis=0).all():
+        raise InputProblem(
+            "Training found no finite bound on held-out rows; some cells are probably extreme. Look at the ranges that "
+            "'prudent inspect' shows, and leave such a column out or correct it."
+        )
     return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round)
