@@ -11,8 +11,6 @@ from prudent.completions import PriceTable
 from prudent.strategies import Conservative, Imputation, Strategy
 
 COMPLETIONS, ACTIONS = 12, 3
-CAUTION = (0.9, 0.5, 0.2, 0.1, 0.05, 0.01, 0.001)
-"""Levels of c or risk, from bold to careful."""
 
 
 def price_tables(count: int = 12, seed: int = 0) -> Iterator[PriceTable]:
