@@ -21,11 +21,17 @@ class Completions(eqx.Module):
 
 
 class PriceTable(eqx.Module):
-    """What a strategy chooses from: the price of every action on every completion (one record)."""
+    """What a strategy chooses from: the price of every action on every completion (one record).
+
+    `doubt` is how unsure each price is (one standard deviation, from too few logged rows and from members that
+    disagree); `noise` how much single outcomes scatter around it. Both are in reward units, None where unknown.
+    """
 
     prices: Float[Array, "completion action"]
     log_weights: Float[Array, " completion"]
     log_density: Float[Array, " completion"]
+    doubt: Float[Array, "completion action"] | None = None
+    noise: Float[Array, " action"] | None = None
 
     @property
     def weights(self) -> Float[Array, " completion"]:

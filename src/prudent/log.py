@@ -48,6 +48,15 @@ class LogSummary:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Roles:
+    """Which columns of the table said what was done, how it turned out and, if any, how likely the action was."""
+
+    action: str = "action"
+    reward: str = "reward"
+    propensity: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """Logged decisions in encoded space; arrays are read-only.
@@ -66,6 +75,7 @@ class Log:
     propensities: np.ndarray | None = None
     minimize: bool = False
     notes: tuple[str, ...] = ()
+    roles: Roles = Roles()
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -123,7 +133,10 @@ class Log:
         else:
             encoded = schema.encode(table)
             notes += _flag_notes(encoded.flags)
-        log = cls(schema, encoded.values, encoded.observed, actions, rewards, labels, propensities, minimize)
+        log = cls(
+            *(schema, encoded.values, encoded.observed, actions, rewards, labels, propensities, minimize),
+            roles=Roles(action, reward, propensity),
+        )
         notes += _row_notes(log, action, reward)
         return replace(log, notes=tuple(notes))
 

@@ -1,7 +1,7 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from prudent.advice import Advice
+from prudent.caution import Caution, action_costs
 from prudent.completions import Completions, PriceTable
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import ActionLabel
@@ -53,15 +54,16 @@ def _one_table(
 
 
 @eqx.filter_jit
-def _judge(strategy: Strategy, plausible: Conservative, tables: PriceTable) -> tuple[Array, ...]:
+def _judge(strategy: Strategy, plausible: Conservative, caution: Caution, tables: PriceTable) -> tuple[Array, ...]:
     def one(table: PriceTable) -> tuple[Array, ...]:
         inside = plausible.plausible(table)
         count = inside[1:].sum()
+        net = caution.net(table)
         return (
-            strategy.scores(table),
+            strategy.scores(net),
             table.expected,
-            worst_over(table, inside),
-            table.action_entropy,
+            worst_over(caution.outcome(table), inside),
+            net.action_entropy,
             count,
             table.effective_completions,
         )
@@ -76,6 +78,11 @@ class Policy:
     completions: how many plausible records each case is completed into.
     floor: refuse actions whose worst plausible reward is below this (with a minimised reward: above it); when none is
         left the row is referred (no action) or gets `fallback`.
+    doubt: take this many standard deviations of every price's own uncertainty off it before choosing (0: none). It
+        also lowers the reported worst reward.
+    noise: the same for the scatter of single outcomes around their price.
+    costs: what taking an action costs, in reward units, by label. They weigh in the choice; rewards are reported
+        without them.
     seed: of the shared quasi-random draws. The same for all rows, so a row's advice does not depend on its neighbours.
     """
 
@@ -87,6 +94,9 @@ class Policy:
         completions: int = 256,
         floor: float | None = None,
         fallback: ActionLabel | None = None,
+        doubt: float = 0.0,
+        noise: float = 0.0,
+        costs: Mapping[ActionLabel, float] | None = None,
         seed: int = 0,
     ):
         require(isinstance(fitted, Fitted), "Policy", "fitted", "be a fitted model, see CausalPVAE.fit", fitted)
@@ -97,7 +107,10 @@ class Policy:
         require(label, "policy", "fallback", "be the label of an action", fallback)
         require(is_whole(seed), "policy", "seed", "be a whole number of at least 0", seed)
         require(fallback is None or floor is not None, "policy", "fallback", "come with a 'floor'", fallback)
+        for name, value in (("doubt", doubt), ("noise", noise)):
+            require(is_number(value) and value >= 0, "policy", name, "be a number of at least 0", value)
         self.fitted, self.strategy, self.completions = fitted, strategy, completions
+        self.caution = Caution(doubt, noise, jnp.asarray(action_costs(costs, fitted.action_labels)))
         self.floor, self.fallback, self.seed = floor, fallback, seed
         self.plausible = strategy if isinstance(strategy, Conservative) else Conservative(risk=0.05)
 
@@ -130,12 +143,17 @@ class Policy:
 
     def judge(self, encoded: Encoded) -> Judged:
         """Scores, expected and worst rewards for all rows, chunk by chunk (internal sign: higher is better)."""
-        parts = [_judge(self.strategy, self.plausible, tables) for tables in self.tables(encoded)]
+        parts = [_judge(self.strategy, self.plausible, self.caution, tables) for tables in self.tables(encoded)]
         rows = len(encoded.flags)
         return Judged(*(np.concatenate([np.asarray(part[i], np.float64) for part in parts])[:rows] for i in range(6)))
 
     def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
-        """Price tables in chunks of fixed size; the last one is padded with its first row."""
+        """Price tables, chunk by chunk; the last chunk is padded."""
+        for values, observed in self.chunks(encoded):
+            yield _tables(self.fitted.model, values, observed, self.uniforms, self.literal)
+
+    def chunks(self, encoded: Encoded) -> Iterator[tuple[Array, Array]]:
+        """Encoded values and what is observed, in chunks of fixed size; the last one is padded with its last row."""
         use_compilation_cache()
         cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
         rows = len(encoded.flags)
@@ -143,8 +161,7 @@ class Policy:
         chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(CHUNK_CELLS / cells), 1).bit_length() - 1)
         for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
-            values, observed = jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
-            yield _tables(self.fitted.model, values, observed, self.uniforms, self.literal)
+            yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
 
     def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
         """Everything about one encoded record: its completions and all prices."""

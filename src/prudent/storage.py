@@ -22,7 +22,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from prudent.errors import InputProblem
-from prudent.log import ActionLabel
+from prudent.log import ActionLabel, Roles
 from prudent.models.causal import CausalPVAE
 from prudent.models.conditional import CPVAE
 from prudent.models.fitted import Fitted
@@ -33,7 +33,7 @@ from prudent.propensity import Boosted, ImputedLogistic, Known
 from prudent.schema import Schema
 
 FORMAT = "prudent model"
-VERSION = 1
+VERSION = 2
 SETTINGS: dict[str, Callable[..., Any]] = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}
 PROPENSITIES: dict[str, Callable[..., Any]] = {"imputed_logistic": ImputedLogistic, "boosted": Boosted, "known": Known}
 
@@ -62,6 +62,7 @@ def save(fitted: Fitted, path: str | PathLike[str]) -> None:
         "action_labels": list(fitted.action_labels),
         "minimize": fitted.minimize,
         "report": asdict(fitted.report),
+        "roles": asdict(fitted.roles),
         "arrays": {"file": f"arrays-{digest[:16]}.safetensors", "sha256": digest},
     }
     _write(folder / description["arrays"]["file"], data)
@@ -85,6 +86,7 @@ def load(path: str | PathLike[str]) -> Fitted:
             **{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])}
         )
         minimize = bool(description["minimize"])
+        roles = _roles(description["roles"])
         file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
         # shapes only: settings that ask for absurd sizes must not be given the memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
@@ -92,7 +94,7 @@ def load(path: str | PathLike[str]) -> Fitted:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise _damaged(folder / "model.json", f"it lacks or garbles {problem}") from problem
-    return Fitted(_filled(blank, folder, file, digest), settings, schema, labels, minimize, report)
+    return Fitted(_filled(blank, folder, file, digest), settings, schema, labels, minimize, report, roles)
 
 
 def _own(path: Path) -> bool:
@@ -170,6 +172,14 @@ def _labels(stored: Any) -> tuple[ActionLabel, ...]:
     ):
         raise ValueError("the action labels")
     return tuple(stored)
+
+
+def _roles(stored: Any) -> Roles:
+    roles = Roles(**stored)
+    texts = isinstance(roles.action, str) and isinstance(roles.reward, str)
+    if not texts or not isinstance(roles.propensity, str | None):
+        raise ValueError("the names of the log's columns")
+    return roles
 
 
 def _damaged(path: Path, why: str) -> InputProblem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from prudent.log import ActionLabel, Log
+from prudent.log import ActionLabel, Log, Roles
 from prudent.models.fitting import FitReport
 from prudent.models.model import Model
 from prudent.schema import Schema
@@ -29,10 +29,24 @@ class Fitted:
     action_labels: tuple[ActionLabel, ...]
     minimize: bool
     report: FitReport
+    roles: Roles = Roles()
 
     @classmethod
     def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> Fitted:
-        return cls(model, settings, log.schema, log.action_labels, log.minimize, report)
+        return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles)
+
+    def read(self, frame: Any) -> Log:
+        """Another table of decisions, e.g. held-out ones, read as the model's own log was: same columns, same labels."""
+        own = self.roles
+        return Log.from_frame(
+            frame,
+            action=own.action,
+            reward=own.reward,
+            propensity=own.propensity,
+            minimize=self.minimize,
+            schema=self.schema,
+            action_labels=self.action_labels,
+        )
 
     def policy(self, strategy: Strategy | None = None, **options: Any) -> Policy:
         """Choose by `strategy` (default: the highest expected reward); options as in `prudent.Policy`."""
