@@ -10,9 +10,15 @@ if TYPE_CHECKING:
     from prudent.completions import PriceTable as PriceTable
     from prudent.errors import InputProblem as InputProblem
     from prudent.explanation import Explanation as Explanation
+    from prudent.explanation import explanations_html as explanations_html
+    from prudent.frontier import Frontier as Frontier
+    from prudent.guarantee import Guarantee as Guarantee
+    from prudent.held_out import KnownTruth as KnownTruth
     from prudent.log import Log as Log
     from prudent.log import read_log as read_log
     from prudent.log import read_table as read_table
+    from prudent.measuring import Measuring as Measuring
+    from prudent.measuring import value_of_measuring as value_of_measuring
     from prudent.models.causal import CausalPVAE as CausalPVAE
     from prudent.models.conditional import CPVAE as CPVAE
     from prudent.models.fitted import Fitted as Fitted
@@ -20,11 +26,16 @@ if TYPE_CHECKING:
     from prudent.models.model import Model as Model
     from prudent.models.similarity import SPVAE as SPVAE
     from prudent.networks.training import Training as Training
+    from prudent.pictures import Picture as Picture
+    from prudent.plausible import c_of_risk as c_of_risk
+    from prudent.plausible import plausible_mass as plausible_mass
+    from prudent.plausible import risk_of_c as risk_of_c
     from prudent.policy import Policy as Policy
     from prudent.propensity import Boosted as Boosted
     from prudent.propensity import ImputedLogistic as ImputedLogistic
     from prudent.propensity import Known as Known
     from prudent.schema import Schema as Schema
+    from prudent.search import Search as Search
     from prudent.storage import load as load
     from prudent.strategies import BestFrequencyLottery as BestFrequencyLottery
     from prudent.strategies import Conservative as Conservative
@@ -63,6 +74,17 @@ _HOME = {
     "Strategy": "strategies",
     "TailAverse": "strategies",
     "Training": "networks.training",
+    "Frontier": "frontier",
+    "Guarantee": "guarantee",
+    "KnownTruth": "held_out",
+    "Measuring": "measuring",
+    "value_of_measuring": "measuring",
+    "Picture": "pictures",
+    "c_of_risk": "plausible",
+    "plausible_mass": "plausible",
+    "risk_of_c": "plausible",
+    "Search": "search",
+    "explanations_html": "explanation",
     "load": "storage",
     "read_log": "log",
     "read_table": "log",

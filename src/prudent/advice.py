@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from prudent.reading import like
 from prudent.strategies import Conservative
 
 if TYPE_CHECKING:
+    from prudent.guarantee import Guarantee
+    from prudent.measuring import Measuring
     from prudent.policy import Judged, Policy
     from prudent.schema import Encoded
 
@@ -28,6 +30,7 @@ ALONE = (
     "only the most likely completion is plausible, so nothing else was weighed; "
     "lower c, use risk instead, or ask for more completions"
 )
+NO_GUARANTEE = "no guarantee: too few comparable held-out decisions; the advice itself stands"
 FEW = "few completions carry the weight: the gaps are hard to fill; ask for more completions"
 
 
@@ -48,10 +51,20 @@ class Advice:
     expected_reward: np.ndarray
     worst_reward: np.ndarray
     status: list[str]
+    permitted: np.ndarray
+    guaranteed_reward: np.ndarray | None = None
+    measuring: Measuring | None = None
 
     @classmethod
     def of(
-        cls, policy: Policy, frame: Any, encoded: Encoded, judged: Judged, chosen: np.ndarray, reason: np.ndarray
+        cls,
+        policy: Policy,
+        frame: Any,
+        encoded: Encoded,
+        judged: Judged,
+        permitted: np.ndarray,
+        chosen: np.ndarray,
+        reason: np.ndarray,
     ) -> Advice:
         sign = -1.0 if policy.fitted.minimize else 1.0
         labels = policy.fitted.action_labels
@@ -67,8 +80,19 @@ class Advice:
 
         status = _statuses(policy, encoded, judged, reason)
         return cls(
-            policy, frame, encoded, judged, actions, chosen, of_action(judged.expected), of_action(judged.worst), status
+            *(policy, frame, encoded, judged, actions, chosen),
+            *(of_action(judged.expected), of_action(judged.worst), status, permitted),
         )
+
+    def with_guarantee(self, guarantee: Guarantee) -> Advice:
+        """The same advice with a conformal lower bound on the reward of every recommended action."""
+        sign = -1.0 if self.policy.fitted.minimize else 1.0
+        bounds = sign * guarantee.bounds(self.encoded, self.chosen)
+        without = np.isnan(bounds) & (self.chosen >= 0)
+        status = [
+            NO_GUARANTEE if none and status == OK else status for none, status in zip(without, self.status, strict=True)
+        ]
+        return replace(self, guaranteed_reward=bounds, status=status)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -89,6 +113,8 @@ class Advice:
             float(self.judged.entropy[row]),
             self.status[row],
             self.encoded.flags[row],
+            None if self.guaranteed_reward is None else float(self.guaranteed_reward[row]),
+            None if self.measuring is None else self.measuring.measure_next[row],
         )
 
     def columns(self) -> dict[str, list[Any]]:
@@ -98,9 +124,15 @@ class Advice:
             "expected_reward": _plain(self.expected_reward),
             "worst_reward": _plain(self.worst_reward),
             "action_entropy": _plain(self.judged.entropy),
+            **({} if self.guaranteed_reward is None else {"guaranteed_reward": _plain(self.guaranteed_reward)}),
+            **({} if self.measuring is None else self._to_measure(self.measuring)),
             "status": list(self.status),
             "flags": list(self.encoded.flags),
         }
+
+    @staticmethod
+    def _to_measure(measuring: Measuring) -> dict[str, list[Any]]:
+        return {"measure_next": list(measuring.measure_next), "measure_value": _plain(measuring.measure_value)}
 
     def to_frame(self) -> Any:
         """The same kind of frame that was asked with: pandas in, pandas out."""
@@ -119,6 +151,8 @@ class Case:
     action_entropy: float
     status: str
     flags: str
+    guaranteed_reward: float | None = None
+    measure_next: str | None = None
 
     def explain(self) -> Explanation:
         """All prices, and the most likely and the worst plausible completion in the table's own words."""

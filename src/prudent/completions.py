@@ -12,12 +12,14 @@ class Completions(eqx.Module):
 
     Completion 0 is x̂, the most likely one (eq 4). It is a point, not a draw, so its weight is zero (log-weight −∞)
     unless it is alone; the others carry normalised log-weights. `log_density` is log p(x | x̃), comparable within the
-    record, in encoded units.
+    record, in encoded units. `evidence` is what a model needs to price the density of one more completion on the same
+    scale (log p(x̃) by member), None where it cannot.
     """
 
     values: Float[Array, "completion attribute"]
     log_weights: Float[Array, " completion"]
     log_density: Float[Array, " completion"]
+    evidence: Float[Array, " member"] | None = None
 
 
 class PriceTable(eqx.Module):
@@ -66,6 +68,7 @@ def assemble(
     log_density: Float[Array, " completion"],
     observed: Bool[Array, " attribute"],
     extra: int = 0,
+    evidence: Float[Array, " member"] | None = None,
 ) -> Completions:
     """Put the most likely completion first.
 
@@ -80,4 +83,5 @@ def assemble(
         jnp.concatenate([values[most_likely][None], values[:draws]]),
         jnp.concatenate([jnp.array([-jnp.inf]), weights]),
         jnp.concatenate([log_density[most_likely][None], log_density[:draws]]),
+        evidence,
     )

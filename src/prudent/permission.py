@@ -1,6 +1,6 @@
 """Which actions may be recommended for which row."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,10 +13,15 @@ from prudent.reading import to_table
 
 SEPARATOR = ";"
 
+Rule = Callable[[Mapping[str, Any]], Collection[ActionLabel] | None]
+"""From one row, as a mapping of column names to cells (None in a gap), to the actions it may get (None: any)."""
+
+Allowed = str | Sequence[Collection[ActionLabel] | None] | Rule | None
+
 
 def allowed_actions(
     frame: Any,
-    allowed: str | Sequence[Collection[ActionLabel] | None] | None,
+    allowed: Allowed,
     labels: tuple[ActionLabel, ...],
     rows: int,
 ) -> np.ndarray:
@@ -26,13 +31,23 @@ def allowed_actions(
     """
     if allowed is None:
         return np.ones((rows, len(labels)), bool)
-    lists = _listed(frame, allowed) if isinstance(allowed, str) else _given(allowed)
+    if callable(allowed):
+        lists = _given([allowed(row) for row in _rows(frame)])
+    else:
+        lists = _listed(frame, allowed) if isinstance(allowed, str) else _given(allowed)
     if len(lists) != rows:
         raise InputProblem(
             f"'allowed' has {len(lists)} entries for {rows} rows. Give one collection of actions per row."
         )
     names = [label_text(label) for label in labels]
     return np.array([[own is None or name in own for name in names] for own in _as_text(lists)])
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """Rows as a rule sees them: every column of the table, also those the model does not know."""
+    table = to_table(frame)
+    columns = {name: table.cells(name).to_list() for name in table.names}
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _given(allowed: Any) -> list[list[ActionLabel] | None]:

@@ -1,7 +1,8 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,12 +18,14 @@ from prudent.completions import Completions, PriceTable
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import ActionLabel
 from prudent.models.fitted import Fitted
-from prudent.models.model import Model, price_table
+from prudent.models.model import HasDensity, Model, price_completions, price_table
 from prudent.networks.draws import quasi_random
+from prudent.networks.layout import layout_of
 from prudent.networks.training import use_compilation_cache
-from prudent.permission import allowed_actions
+from prudent.permission import Allowed, allowed_actions
 from prudent.progress import tracked
 from prudent.schema import Encoded
+from prudent.search import Cells, Search, movable_cells, search_worst
 from prudent.strategies import Conservative, Strategy, worst_over
 
 FEW_ROWS, MANY_ROWS = 8, 128
@@ -42,15 +45,38 @@ class Judged(NamedTuple):
 
 
 @eqx.filter_jit
-def _tables(model: Model, values: Array, observed: Array, uniforms: Array, literal: bool) -> PriceTable:
-    return jax.vmap(lambda v, o: price_table(model, v, o, uniforms, literal)[1])(values, observed)
+def _completed(
+    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool, doubt: bool
+) -> tuple[Completions, PriceTable]:
+    """Completions and price tables of many records."""
+
+    def one(values: Array, observed: Array) -> tuple[Completions, PriceTable]:
+        completions, table = price_table(model, values, observed, uniforms, literal)
+        # the doubt of every price is dear to compute; where nobody asks the compiler leaves it out
+        return completions, table if doubt else eqx.tree_at(lambda t: t.doubt, table, None, is_leaf=_absent)
+
+    return jax.vmap(one)(values, observed)
 
 
 @eqx.filter_jit
-def _one_table(
-    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool
+def _doubts(model: Model, completions: Completions) -> Any:
+    return price_completions(model, completions.values, completions.log_weights, completions.log_density).doubt
+
+
+def _absent(leaf: object) -> bool:
+    return leaf is None
+
+
+@eqx.filter_jit
+def _plausible(plausible: Conservative, tables: PriceTable) -> tuple[Array, Array]:
+    return jax.vmap(lambda table: (plausible.plausible(table), plausible.edge(table)))(tables)
+
+
+@eqx.filter_jit
+def _searched(
+    model: Model, search: Search, cells: Cells, caution: Caution, observed: Array, *found: Any
 ) -> tuple[Completions, PriceTable]:
-    return price_table(model, values, observed, uniforms, literal)
+    return jax.vmap(lambda *own: search_worst(model, search, cells, caution, *own))(observed, *found)
 
 
 @eqx.filter_jit
@@ -83,6 +109,8 @@ class Policy:
     noise: the same for the scatter of single outcomes around their price.
     costs: what taking an action costs, in reward units, by label. They weigh in the choice; rewards are reported
         without them.
+    search: how hard to look for the worst plausible case. By default it is searched for where it decides (with a
+        `Conservative` strategy, or a floor); `Search(steps=0)` only looks among the completions drawn.
     seed: of the shared quasi-random draws. The same for all rows, so a row's advice does not depend on its neighbours.
     """
 
@@ -97,6 +125,7 @@ class Policy:
         doubt: float = 0.0,
         noise: float = 0.0,
         costs: Mapping[ActionLabel, float] | None = None,
+        search: Search | None = None,
         seed: int = 0,
     ):
         require(isinstance(fitted, Fitted), "Policy", "fitted", "be a fitted model, see CausalPVAE.fit", fitted)
@@ -112,7 +141,21 @@ class Policy:
         self.fitted, self.strategy, self.completions = fitted, strategy, completions
         self.caution = Caution(doubt, noise, jnp.asarray(action_costs(costs, fitted.action_labels)))
         self.floor, self.fallback, self.seed = floor, fallback, seed
+        self.search = self._search_or_default(search)
         self.plausible = strategy if isinstance(strategy, Conservative) else Conservative(risk=0.05)
+
+    def _search_or_default(self, search: Search | None) -> Search:
+        require(search is None or isinstance(search, Search), "policy", "search", "be a Search, e.g. Search()", search)
+        able = isinstance(self.fitted.model, HasDensity) and not self.literal
+        if search is None:
+            decides = isinstance(self.strategy, Conservative) or self.floor is not None
+            return Search() if able and decides else Search(steps=0)
+        if search.steps and not able:
+            raise InputProblem(
+                "This model, or the paper's literal candidates, cannot be searched for a worst case; "
+                "leave 'search' out, or give Search(steps=0)."
+            )
+        return search
 
     def __repr__(self) -> str:
         return f"<policy {self.strategy} of {self.fitted!r}>"
@@ -121,6 +164,15 @@ class Policy:
     def literal(self) -> bool:
         return isinstance(self.strategy, Conservative) and self.strategy.paper_literal
 
+    @property
+    def searched(self) -> bool:
+        """Whether the worst case is searched for, or only looked up among the draws."""
+        return self.search.steps > 0
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return movable_cells(layout_of(self.fitted.schema))
+
     @cached_property
     def uniforms(self) -> Array:
         members, size = self.fitted.model.members, self.fitted.model.draw_size
@@ -128,18 +180,37 @@ class Policy:
         points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
         return jnp.asarray(points.transpose(1, 0, 2))
 
-    def recommend(self, frame: Any, allowed: str | Sequence[Collection[ActionLabel] | None] | None = None) -> Advice:
+    def recommend(
+        self,
+        frame: Any,
+        allowed: Allowed = None,
+        guarantee: Any = None,
+        measure: bool | Mapping[str, float] = False,
+    ) -> Advice:
         """Advice for every row of a frame of any common kind, in order.
 
-        `allowed` restricts the actions per row: the name of a column that lists labels separated by ';' (empty: any),
-        or one collection of labels per row.
+        allowed: restricts the actions per row: the name of a column that lists labels separated by ';' (empty: any),
+            one collection of labels per row, or a function from a row (column names to cells) to such a collection.
+        guarantee: adds a lower bound on the reward of each recommended action, see `prudent.Guarantee`.
+        measure: adds which gap is most worth filling before deciding, and its value in reward units; a mapping gives
+            what measuring a column costs.
         """
         encoded = self.fitted.schema.encode(frame)
         if not len(encoded.flags):
             raise InputProblem("The table of cases has no rows; give at least one case to recommend for.")
         permitted = allowed_actions(frame, allowed, self.fitted.action_labels, len(encoded.flags))
         judged = self.judge(encoded)
-        return Advice.of(self, frame, encoded, judged, *self._choose(judged, encoded, permitted))
+        advice = Advice.of(self, frame, encoded, judged, permitted, *self._choose(judged, encoded, permitted))
+        if guarantee is not None:
+            own = getattr(guarantee, "policy", None) is self
+            require(own, "recommend", "guarantee", "be made for this policy: Guarantee.of(policy, log)", guarantee)
+            advice = advice.with_guarantee(guarantee)
+        if measure is not False:
+            from prudent.measuring import value_of_measuring
+
+            costs = measure if isinstance(measure, Mapping) else None
+            advice = replace(advice, measuring=value_of_measuring(self, encoded, costs))
+        return advice
 
     def judge(self, encoded: Encoded) -> Judged:
         """Scores, expected and worst rewards for all rows, chunk by chunk (internal sign: higher is better)."""
@@ -150,7 +221,19 @@ class Policy:
     def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
         """Price tables, chunk by chunk; the last chunk is padded."""
         for values, observed in self.chunks(encoded):
-            yield _tables(self.fitted.model, values, observed, self.uniforms, self.literal)
+            yield self._complete(values, observed)[1]
+
+    def _complete(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
+        """Completions and price tables of a chunk, with what a search adds to them."""
+        model, doubt = self.fitted.model, self.caution.doubt
+        found = _completed(model, values, observed, self.uniforms, self.literal, doubt > 0)
+        if not self.searched:
+            return found
+        # what does not move the worst case of an action is left out, so that policies share one program
+        caution = Caution(doubt, 0.0, jnp.zeros(0))
+        return _searched(
+            model, self.search, self._cells, caution, observed, *found, *_plausible(self.plausible, found[1])
+        )
 
     def chunks(self, encoded: Encoded) -> Iterator[tuple[Array, Array]]:
         """Encoded values and what is observed, in chunks of fixed size; the last one is padded with its last row."""
@@ -166,7 +249,12 @@ class Policy:
     def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
         """Everything about one encoded record: its completions and all prices."""
         use_compilation_cache()
-        return _one_table(self.fitted.model, jnp.asarray(values), jnp.asarray(observed), self.uniforms, self.literal)
+        # as many rows as a small table has, so that its program serves here too
+        many = (np.broadcast_to(part, (FEW_ROWS, *part.shape)) for part in (values, observed))
+        completions, table = jax.tree.map(lambda own: own[0], self._complete(*map(jnp.asarray, many)))
+        return completions, eqx.tree_at(
+            lambda t: t.doubt, table, _doubts(self.fitted.model, completions), is_leaf=_absent
+        )
 
     def _choose(self, judged: Judged, encoded: Encoded, permitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The chosen action's number (-1: none), and why there is none (0 chosen, 1 not allowed, 2 below floor)."""

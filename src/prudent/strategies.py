@@ -5,6 +5,7 @@ class with `scores`; `prudent.checks` holds the laws it must keep.
 """
 
 import abc
+import math
 from typing import ClassVar, Literal
 
 import equinox as eqx
@@ -77,11 +78,18 @@ class Conservative(Strategy):
 
     def plausible(self, table: PriceTable) -> Bool[Array, " completion"]:
         if self.c is not None:
-            inside = table.log_density - table.log_density[0] > jnp.log(self.c)
+            # in double precision: a very small c is not 0
+            inside = table.log_density - table.log_density[0] > (math.log(self.c) if self.c else -math.inf)
         else:
             # a sum of weights may end a hair beside 1 − risk, on either side; with no risk everything is plausible
             inside = (_denser_mass(table) < 1.0 - (self.risk or 0.0) - 1e-6) | (not self.risk)
         return inside.at[0].set(True)
+
+    def edge(self, table: PriceTable) -> Float[Array, ""]:
+        """The log-density down to which a completion that was not drawn is plausible."""
+        lowest = jnp.min(jnp.where(self.plausible(table), table.log_density, jnp.inf))
+        # with c = 0 or no risk everything is plausible; then no farther than the draws themselves went
+        return table.log_density[0] + math.log(self.c) + 1e-4 if self.c else lowest
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         return worst_over(table, self.plausible(table))
@@ -117,6 +125,9 @@ class TailAverse(Strategy):
         require(is_number(risk) and 0 < risk <= 1, "TailAverse", "risk", "be in (0, 1]", risk)
         require(measure in ("cvar", "quantile"), "TailAverse", "measure", "be 'cvar' or 'quantile'", measure)
         self.risk, self.measure = risk, measure
+
+    def __repr__(self) -> str:
+        return f"TailAverse(risk={self.risk})" if self.measure == "cvar" else f"TailAverse(risk={self.risk}, quantile)"
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         order = jnp.argsort(table.prices, axis=0)

@@ -198,22 +198,78 @@ def recommend(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COL", help="Copy this column through, in front. Repeatable.")
     ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ACTION=COST", help="What taking an action costs, in units of the reward. Repeatable."),
+    ] = None,
+    doubt: Annotated[
+        float,
+        typer.Option(metavar="K", min=0, help="Take K standard deviations of a price's own uncertainty off it."),
+    ] = 0.0,
+    noise: Annotated[
+        float, typer.Option(metavar="K", min=0, help="The same for the scatter of single outcomes around the price.")
+    ] = 0.0,
+    search: Annotated[
+        int | None,
+        typer.Option(
+            metavar="STEPS",
+            min=0,
+            help="Steps of the search for the worst plausible case; 0 looks among the completions drawn only.  "
+            "[default: 6 with --strategy conservative or a floor, else 0]",
+        ),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Add which gap is most worth filling first, and what that is worth.")
+    ] = False,
+    measure_cost: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=COST", help="What measuring a column costs, in units of the reward. Repeatable."),
+    ] = None,
+    guarantee: Annotated[
+        Path | None,
+        typer.Option(metavar="LOG", help="Add a lower bound on each reward, from decisions the model has not seen."),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
+    ] = 0.95,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(metavar="LOG", help="Choose the strategy by decisions the model has not seen; with --limit."),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="The share of outcomes worse than --below that may not be exceeded."),
+    ] = None,
+    below: Annotated[
+        float | None, typer.Option(metavar="R", help="The reward under which an outcome counts as bad, for --limit.")
+    ] = None,
     completions: Annotated[
         int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
     ] = 256,
     seed: Seed = 0,
     explain: Annotated[int, typer.Option(min=0, metavar="N", help="Also explain the first N rows.")] = 0,
+    explain_to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the explanations (10 rows unless told) to an .html or .json file."),
+    ] = None,
 ) -> None:
     """Recommend an action for every row of a table.
 
     Writes one row per input row, in order: kept columns first, then action, expected and worst reward, entropy of the
-    best action in bits, status, flags.
+    best action in bits, what --guarantee and --measure add, status, flags.
     """
     from prudent.command_line.asking import Asking
-    from prudent.command_line.recommending import recommend_actions
+    from prudent.command_line.recommending import Limit, Wanted, recommend_actions
 
-    asking = Asking(strategy.value, risk, c, floor, fallback, allowed, completions, seed)
-    recommend_actions(model, table, out, asking, tuple(keep or ()), explain)
+    asking = Asking(
+        *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
+        *(search, doubt, noise, tuple(cost or ())),
+    )
+    wanted = Wanted(
+        *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, level),
+        Limit.of(held_out, limit, below, named=any(option is not None for option in (risk, c))),
+    )
+    recommend_actions(model, table, out, asking, wanted)
 
 
 @app.command()

@@ -1,32 +1,93 @@
 """`prudent recommend`: advice for every row of a table, written where it was asked for."""
 
+import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from prudent.advice import OK, Advice
 from prudent.cells import did_you_mean
-from prudent.command_line.asking import Asking
-from prudent.command_line.files import STANDARD_OUTPUT, require_table_destination, write_table
+from prudent.command_line.asking import Asking, priced
+from prudent.command_line.files import (
+    STANDARD_OUTPUT,
+    require_file_destination,
+    require_table_destination,
+    write_table,
+    write_text,
+)
 from prudent.command_line.screen import counted, screen, sentence
 from prudent.errors import InputProblem
+from prudent.explanation import explanations_html
+from prudent.guarantee import Guarantee
 from prudent.log import read_table
+from prudent.models.fitted import Fitted
+from prudent.policy import Policy
 from prudent.reading import read_as_text
 from prudent.storage import load
 
-ADVICE = ("action", "expected_reward", "worst_reward", "action_entropy", "status", "flags")
+ADVICE = (
+    *("action", "expected_reward", "worst_reward", "action_entropy", "guaranteed_reward", "measure_next"),
+    *("measure_value", "status", "flags"),
+)
+EXPLAINED = 10
 
 
-def recommend_actions(model: Path, table: Path, out: str, asking: Asking, keep: tuple[str, ...], explain: int) -> None:
+@dataclass(frozen=True)
+class Limit:
+    """Choose the strategy that keeps the share of outcomes worse than `below` within `share`, as `log` shows it."""
+
+    log: Path
+    share: float
+    below: float
+
+    @staticmethod
+    def of(log: Path | None, share: float | None, below: float | None, named: bool) -> "Limit | None":
+        """From three options that only mean something together."""
+        if log is None and share is None and below is None:
+            return None
+        if log is None or share is None or below is None:
+            raise InputProblem(
+                "--held-out LOG, --limit SHARE and --below R choose a strategy together; give all three."
+            )
+        if named:
+            raise InputProblem("--limit chooses the strategy and its setting; leave --risk and --c out.")
+        return Limit(log, share, below)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What else to write beside the advice, and from what."""
+
+    keep: tuple[str, ...] = ()
+    explain: int = 0
+    explain_to: Path | None = None
+    measure: bool = False
+    measure_costs: tuple[str, ...] = ()
+    guarantee: Path | None = None
+    level: float = 0.95
+    limit: Limit | None = None
+
+
+def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted: Wanted) -> None:
     require_table_destination(out)
     _refuse_to_overwrite(table, out)
+    _check_explanations(wanted.explain_to)
     asking.chosen_strategy()  # before the model is loaded: a wrong option is answered at once
+    costs = priced(wanted.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
     frame = read_table(table)
-    kept = kept_columns(table, frame, keep)
-    policy = asking.policy(fitted)
-    advice = policy.recommend(frame, allowed=asking.allowed)
+    kept = kept_columns(table, frame, wanted.keep)
+    policy = _policy(fitted, asking, wanted.limit)
+    guarantee = None
+    if wanted.guarantee is not None:
+        guarantee = Guarantee.of(
+            policy, fitted.read(read_table(wanted.guarantee)), level=wanted.level, seed=asking.seed
+        )
+        sentence(screen(stderr=True), guarantee.verdict)
+    measure = costs if costs else wanted.measure
+    advice = policy.recommend(frame, allowed=asking.allowed, guarantee=guarantee, measure=measure)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
         _summarise(advice, out)
@@ -37,7 +98,25 @@ def recommend_actions(model: Path, table: Path, out: str, asking: Asking, keep: 
                 f"The fallback '{policy.fallback}' is no action of the log, so it is given as it is, without rewards. "
                 f"{did_you_mean(str(policy.fallback), labels)}",
             )
-    _explain(advice, explain, to_stderr=out == STANDARD_OUTPUT)
+    _explain(advice, wanted, to_stderr=out == STANDARD_OUTPUT)
+
+
+def _policy(fitted: Fitted, asking: Asking, limit: Limit | None) -> Policy:
+    if limit is None:
+        return asking.policy(fitted)
+    found = fitted.frontier(
+        fitted.read(read_table(limit.log)),
+        below=limit.below,
+        completions=asking.completions,
+        seed=asking.seed,
+        **{name: value for name, value in asking.judged_options().items() if value is not None},
+    )
+    chosen = found.policy(limit.share)
+    console = screen(stderr=True)
+    console.print(found.table(), soft_wrap=True)
+    sentence(console, found.certify(limit.share).sentence)
+    # what was judged is what is used: a floor comes on top, and everything else stays
+    return asking.policy(fitted, chosen.strategy, search=chosen.search)
 
 
 def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.DataFrame:
@@ -64,13 +143,13 @@ def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.
 
 
 def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFrame:
-    columns = pl.DataFrame(advice.columns(), strict=False).select(ADVICE)
-    if columns["action"].dtype == pl.Null:
-        columns = columns.with_columns(pl.col("action").cast(pl.String))
-    numbers = ["expected_reward", "worst_reward", "action_entropy"]
+    columns = pl.DataFrame(advice.columns(), strict=False)
+    numbers = [name for name in columns.columns if name.endswith(("_reward", "_entropy", "_value"))]
+    # models price in single precision: its shortest spelling loses nothing and is half as long
+    columns = columns.with_columns(pl.col(numbers).cast(pl.Float32 if as_text else pl.Float64))
+    columns = columns.with_columns(pl.col(pl.Null).cast(pl.String))  # no action at all, or nothing to measure
     if as_text:
-        # models price in single precision: its shortest spelling loses nothing and is half as long
-        columns = columns.with_columns(pl.col(numbers).cast(pl.Float32), pl.col("flags").replace("", None))
+        columns = columns.with_columns(pl.col("flags").replace("", None))
     return pl.concat([kept, columns], how="horizontal") if kept.width else columns
 
 
@@ -96,8 +175,23 @@ def _summarise(advice: Advice, out: str) -> None:
             sentence(console, f"{counted(rows, 'row')}: {status}.")
 
 
-def _explain(advice: Advice, rows: int, to_stderr: bool) -> None:
+def _check_explanations(path: Path | None) -> None:
+    if path is None:
+        return
+    if path.suffix.lower() not in (".html", ".json"):
+        raise InputProblem(f"--explain-to writes a page or JSON; '{path}' must end in .html or .json.")
+    require_file_destination(path)
+
+
+def _explain(advice: Advice, wanted: Wanted, to_stderr: bool) -> None:
     console = screen(stderr=to_stderr)
-    for row in range(min(rows, len(advice))):
-        console.print(f"\nRow {row + 1}", style="bold")
-        console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
+    if wanted.explain_to is None:
+        for row in range(min(wanted.explain, len(advice))):
+            console.print(f"\nRow {row + 1}", style="bold")
+            console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
+        return
+    told = [advice[row].explain() for row in range(min(wanted.explain or EXPLAINED, len(advice)))]
+    as_page = wanted.explain_to.suffix.lower() == ".html"
+    text = explanations_html(told) if as_page else json.dumps([one.to_dict() for one in told], indent=1)
+    write_text(text, wanted.explain_to)
+    sentence(screen(stderr=True), f"{counted(len(told), 'row')} explained in {wanted.explain_to}.")

@@ -166,7 +166,14 @@ class ConditionalModel(Model):
 
         log_density = logsumexp(self.networks.each(density), axis=0)
         fixed = observed & (not literal)
-        return assemble(everyone[:, :-1], jnp.zeros(len(everyone)), log_density, fixed, extra=drawn.shape[0])
+        # p(x) is as good as p(x | x̃) within a record, so there is no evidence to take off
+        evidence = None if literal else jnp.zeros(self.members)
+        weights = jnp.zeros(len(everyone))
+        return assemble(everyone[:, :-1], weights, log_density, fixed, extra=drawn.shape[0], evidence=evidence)
+
+    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+        full = jnp.append(values, 0.0)
+        return logsumexp(self.networks.each(lambda n: _log_density(n, full, self.shares)) - evidence)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         full = jnp.append(values, 0.0)

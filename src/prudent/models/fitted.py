@@ -13,6 +13,7 @@ from prudent.schema import Schema
 from prudent.strategies import MaximumExpectedReward, Strategy
 
 if TYPE_CHECKING:
+    from prudent.frontier import Frontier
     from prudent.policy import Policy
 
 
@@ -36,7 +37,7 @@ class Fitted:
         return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles)
 
     def read(self, frame: Any) -> Log:
-        """Another table of decisions, e.g. held-out ones, read as the model's own log was: same columns, same labels."""
+        """Another table of decisions, e.g. held-out ones, read as the model's own log was."""
         own = self.roles
         return Log.from_frame(
             frame,
@@ -53,6 +54,12 @@ class Fitted:
         from prudent.policy import Policy
 
         return Policy(self, MaximumExpectedReward() if strategy is None else strategy, **options)
+
+    def frontier(self, judged_on: Any, **options: Any) -> Frontier:
+        """Mean reward against tail as strategies grow careful, on held-out decisions; see `prudent.frontier`."""
+        from prudent.frontier import frontier
+
+        return frontier(self, judged_on, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder; a crash in the middle leaves the old one, or none."""

@@ -1,6 +1,7 @@
 """What a model is: two methods. Complete a record; price every action on a complete one."""
 
 import abc
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -38,6 +39,29 @@ class Model(eqx.Module):
         """θ̂(x, ·) of every member, for a complete record."""
 
 
+@runtime_checkable
+class HasDensity(Protocol):
+    """A model that knows the density of any completion, not only of its own draws: what a worst-case search needs."""
+
+    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+        """log p(x | x̃) on the scale of the completions that came with `evidence`."""
+        ...
+
+
+@runtime_checkable
+class HasDoubt(Protocol):
+    """A model that says what its log leaves open about a price, and how single rewards scatter around it."""
+
+    def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        """The standard deviation of each member's price, given what it learnt from."""
+        ...
+
+    @property
+    def noise(self) -> Float[Array, " action"]:
+        """The standard deviation of single rewards around their price."""
+        ...
+
+
 def price_table(
     model: Model,
     values: Float[Array, " attribute"],
@@ -47,8 +71,24 @@ def price_table(
 ) -> tuple[Completions, PriceTable]:
     """The heart: complete one record, price every action on each completion (mean over members)."""
     completions = model.complete(values, observed, uniforms, literal)
-    prices = jnp.mean(jax.vmap(model.price)(completions.values), axis=1)
-    return completions, PriceTable(prices, completions.log_weights, completions.log_density)
+    return completions, price_completions(model, completions.values, completions.log_weights, completions.log_density)
+
+
+def price_completions(
+    model: Model,
+    values: Float[Array, "completion attribute"],
+    log_weights: Float[Array, " completion"],
+    log_density: Float[Array, " completion"],
+) -> PriceTable:
+    """Price every action on each completion: the members' mean, and how far it may be off."""
+    prices = jax.vmap(model.price)(values)
+    doubt = jnp.var(prices, axis=1, ddof=1) if model.members > 1 else None
+    noise = None
+    if isinstance(model, HasDoubt):
+        own = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
+        doubt, noise = own if doubt is None else own + doubt, model.noise
+    doubt = None if doubt is None else jnp.sqrt(doubt)
+    return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, doubt, noise)
 
 
 def pool(log_weights: Float[Array, "member sample"]) -> Float[Array, " draw"]:

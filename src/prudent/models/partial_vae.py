@@ -123,8 +123,8 @@ def complete(
 ) -> Completions:
     """Completions pooled over members; `features` finds the partial VAE inside a member's network.
 
-    A completion's density is the members' mean of p(x)/p(x̃), p(x) from an encoder that sees the completed record.
-    (A mixture over the draws' own components would rank draws by their own noise.)
+    A completion's density comes from an encoder that sees the completed record, see `log_density_given`. (A mixture
+    over the draws' own components would rank draws by their own noise.)
     """
     if literal:
         return _complete_literally(networks, features, values, observed, uniforms)
@@ -142,12 +142,23 @@ def complete(
     # round trips through the groups may differ in the last bit; what was observed is given back untouched
     everyone = jnp.where(observed[None, :], values[None, :], everyone)
 
-    def density(network: Any, evidence: Array) -> Float[Array, " completion"]:
-        model = features(network)
-        return jax.vmap(lambda v: model.log_density(model.layout.cells(v)))(everyone) - evidence
+    log_density = jax.vmap(lambda full: log_density_given(networks, features, full, evidence))(everyone)
+    return assemble(everyone, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
 
-    log_density = logsumexp(networks.each(density, evidence), axis=0) - jnp.log(networks.count)
-    return assemble(everyone, pool(log_weights), log_density, observed, extra=centres.shape[0])
+
+def log_density_given(
+    networks: Members,
+    features: Callable[[Any], PartialVAE],
+    values: Float[Array, " attribute"],
+    evidence: Float[Array, " member"],
+) -> Float[Array, ""]:
+    """log p(x | x̃) of one completion: the members' mean of p(x)/p(x̃)."""
+
+    def one(network: Any, own: Array) -> Float[Array, ""]:
+        model = features(network)
+        return model.log_density(model.layout.cells(values)) - own
+
+    return logsumexp(networks.each(one, evidence)) - jnp.log(networks.count)
 
 
 def _complete_literally(

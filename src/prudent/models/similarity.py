@@ -120,6 +120,9 @@ class SimilarityModel(Model):
     ) -> Completions:
         return partial_vae.complete(self.networks, lambda n: n, values, observed, uniforms, literal)
 
+    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+        return partial_vae.log_density_given(self.networks, lambda n: n, values, evidence)
+
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         layout = self.networks.shared.layout
         query = layout.statistics(layout.cells(values))

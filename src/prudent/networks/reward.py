@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+LOG_NOISE = (-4.0, 2.0)
+
 
 class RewardNetwork(eqx.Module):
     """θ(x, ·) for all actions at once: a shared network plus a linear path, and one noise level per action."""
@@ -22,9 +24,21 @@ class RewardNetwork(eqx.Module):
     def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
         return self.network(inputs) + self.linear(inputs)
 
+    def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
+        """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
+        last = inputs
+        for layer in self.network.layers[:-1]:
+            last = jax.nn.silu(layer(last))
+        return jnp.append(last, 1.0)
+
+    @property
+    def noise(self) -> Float[Array, " action"]:
+        """The standard deviation of single (standardised) rewards around θ(x, a)."""
+        return jnp.exp(jnp.clip(self.log_noise, *LOG_NOISE))
+
     def log_prob(
         self, prices: Float[Array, "sample action"], action: Array, reward: Float[Array, ""]
     ) -> Float[Array, " sample"]:
         """log p(R | x, a) for every sample's prices: Gaussian around the price of the action taken."""
-        log_noise = jnp.clip(self.log_noise[action], -4.0, 2.0)
+        log_noise = jnp.clip(self.log_noise[action], *LOG_NOISE)
         return -0.5 * ((reward - prices[:, action]) / jnp.exp(log_noise)) ** 2 - log_noise - 0.5 * jnp.log(2 * jnp.pi)

@@ -159,7 +159,7 @@ def _round(state: _State, shared, loss: Loss, training: Training, data, indices,
     return jax.vmap(member)(state, indices, key)
 
 
-def _bucket(rows: int) -> int:
+def bucket(rows: int) -> int:
     """Round up to one of a few sizes, so that tables of similar length share a compiled program."""
     return 1 << max(rows - 1, 127).bit_length()
 
@@ -196,9 +196,9 @@ def train(
     candidates = generator.permutation(np.arange(rows) if judged is None else np.flatnonzero(judged))
     held = candidates[: min(max(len(candidates) // 7, 1), 2000)]
     fitted = np.setdiff1d(np.arange(rows), held)
-    held_out = np.zeros(_bucket(len(held)), np.int32), np.zeros(_bucket(len(held)), np.float32)
+    held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
-    padding = _bucket(rows) - rows
+    padding = bucket(rows) - rows
     padded = {name: jnp.asarray(np.pad(c, [(0, padding)] + [(0, 0)] * (c.ndim - 1))) for name, c in data.items()}
 
     networks = initialise(make, members, seed)

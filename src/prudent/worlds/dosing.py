@@ -12,9 +12,12 @@ from prudent.worlds.contexts import LEVELS, Contexts
 from prudent.worlds.exact import Posterior, exact_scores
 from prudent.worlds.gaps import gap_probabilities
 from prudent.worlds.losses import Loss
+from prudent.worlds.measuring import exact_value
 
 if TYPE_CHECKING:
     import polars
+
+    from prudent.models.fitted import Fitted
 
 SCORE_CELLS = 1 << 20
 
@@ -124,7 +127,24 @@ class DosingWorld:
         random = np.random.default_rng([seed, self.seed])
         full = self.contexts.draw(rows, random)
         observed = random.random(full.shape) >= gap_probabilities(self.contexts, self.gaps, self.mechanism, full)
-        values = np.where(observed, full, np.nan)
+        return self._recorded(full, observed, random)
+
+    def record(self, full: np.ndarray, observed: np.ndarray, seed: int = 0) -> "DosingSample":
+        """What the clinician gave and how it turned out when just these cells of complete records were there to see.
+
+        For studies of gaps: `observed` [row, attribute] may come from `prudent.missingness`.
+        """
+        require(seed >= 0, "DosingWorld.record", "seed", "be 0 or more", seed)
+        full, present = self._cells(full, None)
+        require(bool(present.all()), "DosingWorld.record", "full", "have no gaps", full)
+        observed = np.asarray(observed)
+        fits = observed.shape == full.shape and observed.dtype == bool
+        require(fits, "DosingWorld.record", "observed", f"be True or False of shape {full.shape}", observed)
+        # a stream of its own: records drawn by `sample` with the same seed must not decide how they are treated
+        return self._recorded(full, observed, np.random.default_rng([seed, self.seed, 1]))
+
+    def _recorded(self, full: np.ndarray, observed: np.ndarray, random: np.random.Generator) -> "DosingSample":
+        rows, values = len(full), np.where(observed, full, np.nan)
         theta = self.theta(full)
         propensity = self.propensity(values, observed)
         beyond = random.random((rows, 1)) >= np.cumsum(propensity, axis=1)[:, :-1]
@@ -165,6 +185,12 @@ class DosingWorld:
         weight = np.exp(pull - pull.max(axis=1, keepdims=True))
         return (1 - self.uniform) * weight / weight.sum(axis=1, keepdims=True) + self.uniform / self.doses
 
+    def exact_model(self) -> "Fitted":
+        """This world as a fitted model that knows everything: for trying strategies without fitting."""
+        from prudent.worlds.exact_model import exact_model
+
+        return exact_model(self)
+
     def expected(self, values: np.ndarray, observed: np.ndarray | None = None) -> np.ndarray:
         """E[θ(x, dose) | observed cells], [row, dose], in closed form."""
         return self.scores("expected", values, observed)
@@ -204,6 +230,21 @@ class DosingWorld:
     ) -> np.ndarray:
         """The exact action of a strategy, per row: the argmax of its `scores`."""
         return np.argmax(self.scores(strategy, rows, observed, **settings), axis=1)
+
+    def value_of_measuring(
+        self,
+        rows: "DosingSample | np.ndarray",
+        observed: np.ndarray | None = None,
+        *,
+        strategy: str = "expected",
+        **settings: Any,
+    ) -> np.ndarray:
+        """What filling each gap before deciding adds to the best dose's score, [row, attribute]; NaN where present.
+
+        The score is a strategy's, as in `scores`: "conservative" gives the gain in the worst plausible case.
+        """
+        values, observed = (rows.values, rows.observed) if isinstance(rows, DosingSample) else (rows, observed)
+        return exact_value(self, strategy, *self._cells(values, observed), settings)
 
     def value(self, actions: np.ndarray, sample: "DosingSample") -> float:
         """The mean of θ(x, action) over the true, complete records."""

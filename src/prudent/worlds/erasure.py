@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 
 from prudent.errors import InputProblem, require
+from prudent.information import Information, information, joint_of
 
 BITS = 4
 STRATEGIES = ("imputation", "expected", "conservative", "most often best")
@@ -100,37 +101,38 @@ class ErasureWorld:
     @property
     def best_action_entropy(self) -> float:
         """H(a(X))."""
-        return float(_entropy(self._is_best.mean(axis=0)))
+        return self.informed.best_action_entropy
 
     @property
     def remaining_entropy(self) -> float:
         """H(a(X) | X̃): how unsure the best action still is, on average, after seeing the bits that are left."""
-        return float(self.degraded_probability @ _entropy(self._best_given_degraded))
+        return self.informed.remaining_entropy
 
     @property
     def information(self) -> float:
         """I(X; X̃)."""
-        return float(BITS - self.degraded_probability @ _entropy(self.posterior(self.degraded)))
+        return self.informed.information
 
     @property
     def irrelevant_information(self) -> float:
         """I(X; X̃ | a(X)): what X̃ tells about X that the best action does not need."""
-        share = self._is_best.mean(axis=0)
-        before = _entropy((self._is_best / self._is_best.sum(axis=0)).T) @ share
-        joint = self.posterior(self.degraded)[:, :, None] * self._is_best
-        mass = joint.sum(axis=1)
-        each = _entropy(np.moveaxis(joint, 1, 2) / np.where(mass > 0, mass, 1.0)[:, :, None])
-        return float(before - self.degraded_probability @ np.sum(mass * each, axis=1))
+        return self.informed.irrelevant_information
 
     @property
     def best_guess(self) -> float:
         """The probability that the best guess from X̃ finds a(X)."""
-        return float(self.degraded_probability @ self._best_given_degraded.max(axis=1))
+        return self.informed.best_guess
 
     @property
     def guess_bound(self) -> float:
         """2 ** −H(a(X) | X̃). The paper calls it the probability of finding a(X); it is only a lower bound."""
-        return 2.0**-self.remaining_entropy
+        return self.informed.guess_bound
+
+    @cached_property
+    def informed(self) -> Information:
+        """All terms of proposition 1."""
+        joint = joint_of(self.posterior(self.degraded), self.degraded_probability)
+        return information(joint, self.theta_of_records)
 
     def sample(self, rows: int, seed: int = 0) -> "ErasureSample":
         """A log: fresh records, their gaps, the clinician's actions and the rewards."""
@@ -154,10 +156,6 @@ class ErasureWorld:
     def _is_best(self) -> np.ndarray:
         return np.eye(2)[np.argmax(self.theta_of_records, axis=1)]
 
-    @cached_property
-    def _best_given_degraded(self) -> np.ndarray:
-        return self.posterior(self.degraded) @ self._is_best
-
 
 @dataclass(frozen=True, eq=False)
 class ErasureSample:
@@ -177,9 +175,3 @@ class ErasureSample:
 
     def __len__(self) -> int:
         return len(self.full)
-
-
-def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    """Shannon entropy in bits along the last axis, with 0 · log 0 = 0."""
-    logs = np.log2(np.where(probabilities > 0, probabilities, 1.0))
-    return -np.sum(probabilities * logs, axis=-1)

@@ -1,0 +1,206 @@
+"""Guarantees held against the truth: how often the reward of the recommended action stays above its bound.
+
+    python -m benchmarks.coverage [--seeds 5] [--out benchmarks/results/coverage.json]
+
+Each seed is another dosing world (cliff loss, 5 doses, 8 attributes), another log to fit a small model on, other
+decisions to compare with and other cases; gaps are made in the complete records by `prudent.missingness`. Coverage is
+the exact probability, given the complete record, that the noisy reward is at least the bound, averaged over the cases.
+The oracle's bound is the quantile of the exact distribution of the same action's reward given what was observed.
+The worlds are others than those on which `prudent.guarantee.ALLOWANCE` was chosen.
+
+A model that is hardly trained at all is held to the same: what is guaranteed must not depend on the model.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+from rich.console import Console
+from scipy.special import ndtr
+
+import prudent
+from benchmarks.dosing import Printed
+from prudent.guarantee import Guarantee
+from prudent.missingness import mar, mcar, mnar
+from prudent.worlds import DosingWorld
+from prudent.worlds.dosing import DosingSample
+
+FITTED, COMPARED, CASES = 2000, 1000, 600
+LEVEL = 0.95
+FIRST_SEED = 100
+SHARES = (0.1, 0.2, 0.4, 0.6)
+MECHANISMS: dict[str, Callable[[np.ndarray, float, int], np.ndarray]] = {
+    "MCAR": lambda full, share, seed: mcar((len(full), full.shape[1]), share, seed),
+    "MAR": mar,
+    "MNAR": mnar,
+}
+GROUPS = {"0": (0, 0), "1-2": (1, 2), "3-4": (3, 4), "5+": (5, 99)}
+STRATEGIES = {"MaximumExpectedReward()": prudent.MaximumExpectedReward(), "TailAverse(risk=0.2)": prudent.TailAverse()}
+MODELS = {
+    name: prudent.CausalPVAE(
+        members=1,
+        samples=8,
+        sizes=prudent.Sizes(latent=6, width=24, embedding=6, summary=24),
+        training=prudent.Training(rounds=rounds, steps_per_round=100, batch=64),
+    )
+    for name, rounds in (("small", 10), ("hardly trained", 1))
+}
+ARMS = (
+    ("small", "MaximumExpectedReward()"),
+    ("small", "TailAverse(risk=0.2)"),
+    ("hardly trained", "MaximumExpectedReward()"),
+)
+ALL_ARMS_AT = 0.4
+COMPLETIONS = 32
+ORACLE_DRAWS = 200
+FEWEST_CASES = 50  # a share of fewer cases, over all seeds, says nothing
+
+
+def records(world: DosingWorld, mechanism: str, share: float, seed: int) -> tuple[polars.DataFrame, DosingSample]:
+    """Complete records, gaps made in them, what the clinician did, and its probability as one more column."""
+    full = world.sample(FITTED + COMPARED + CASES, seed=300 + seed).full
+    sample = world.record(full, MECHANISMS[mechanism](full, share, seed), seed=seed)
+    chance = sample.propensity[np.arange(len(full)), sample.actions]
+    return sample.frame().with_columns(polars.Series("chance", chance)), sample
+
+
+def oracle(world: DosingWorld, sample: DosingSample, rows: np.ndarray, actions: np.ndarray, seed: int) -> np.ndarray:
+    """The exact lower quantile of the reward of each row's action given what was observed, by simulation."""
+    drawn = world.completions(sample.values[rows], sample.observed[rows], count=ORACLE_DRAWS, seed=seed)
+    theta = world.theta(drawn.reshape(-1, world.attributes)).reshape(len(rows), ORACLE_DRAWS, -1)
+    noise = world.noise * np.random.default_rng(seed).normal(size=theta.shape[:2])
+    rewards = np.take_along_axis(theta, actions[:, None, None], axis=2)[:, :, 0] + noise
+    return np.quantile(rewards, 1 - LEVEL, axis=1)
+
+
+def told(covered: np.ndarray, bound: np.ndarray, theta: np.ndarray, best: np.ndarray, extra: np.ndarray) -> Any:
+    """One group of cases in numbers; None where none of them has a bound."""
+    has = ~np.isnan(bound)
+
+    def mean(of: np.ndarray) -> float | None:
+        return float(of[has].mean()) if has.any() else None
+
+    return {
+        "cases": len(bound),
+        "without_bound": int((~has).sum()),
+        "coverage": mean(covered),
+        "width": mean(theta - bound),
+        "oracle_width": mean(theta - best),
+        "exact_form": mean(extra == 0),
+    }
+
+
+def one_setting(mechanism: str, share: float, seed: int) -> list[dict[str, Any]]:
+    """Every arm on the same records: a row per arm and kind of propensity."""
+    world = DosingWorld(loss="cliff", doses=5, seed=seed)
+    frame, sample = records(world, mechanism, share, seed)
+    found, fitted, name = [], None, ""
+    for model, strategy in ARMS if share == ALL_ARMS_AT else ARMS[:1]:
+        if fitted is None or model != name:
+            past = prudent.Log.from_frame(
+                frame[:FITTED], action="dose", reward="outcome", propensity="chance", kinds=world.kinds
+            )
+            fitted, name = MODELS[model].fit(past, seed=seed), model
+        for propensity, groups in one_arm(
+            world, frame, sample, fitted.policy(STRATEGIES[strategy], completions=COMPLETIONS), seed
+        ):
+            arm = {"mechanism": mechanism, "share": share, "seed": seed, "model": model, "strategy": strategy}
+            found.append({**arm, "propensity": propensity, "groups": groups})
+    return found
+
+
+def one_arm(
+    world: DosingWorld, frame: polars.DataFrame, sample: DosingSample, policy: prudent.Policy, seed: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    later, cases = frame[FITTED : FITTED + COMPARED], frame[FITTED + COMPARED :]
+    rows = np.arange(FITTED + COMPARED, len(sample))
+    encoded = policy.fitted.schema.encode(cases)
+    gaps = (~encoded.observed).sum(axis=1)
+    chosen = np.argmax(policy.judge(encoded).scores, axis=1)
+    actions = world.index(np.array(policy.fitted.action_labels)[chosen])
+    theta, best = sample.theta[rows, actions], oracle(world, sample, rows, actions, seed)
+    guarantee = Guarantee.of(policy, policy.fitted.read(later), level=LEVEL, seed=seed)
+    for propensity in (prudent.Known(), prudent.Boosted()):
+        bounds = guarantee.weighted(propensity, seed=seed).examine(encoded, chosen)
+        covered = ndtr((theta - bounds.reward) / world.noise)
+        columns = covered, bounds.reward, theta, best, bounds.extra_gaps
+        yield (
+            type(propensity).__name__,
+            {
+                name: told(*(column[(gaps >= low) & (gaps <= high)] for column in columns))
+                for name, (low, high) in GROUPS.items()
+            },
+        )
+
+
+def pooled(rows: list[dict[str, Any]], what: str, groups: tuple[str, ...] = tuple(GROUPS)) -> tuple[float, int]:
+    """The mean over all cases that have a bound, of all seeds and the groups named, and the number of these cases."""
+    told = [row["groups"][group] for row in rows for group in groups]
+    counts = np.array([one["cases"] - one["without_bound"] for one in told])
+    values = np.array([one[what] or 0.0 for one in told])
+    return float(values @ counts / max(counts.sum(), 1)), int(counts.sum())
+
+
+def coverage_table(results: list[dict[str, Any]]) -> Printed:
+    """Coverage by number of gaps, with true and with estimated propensities, and the price: how far down it lies."""
+
+    def share(rows: list[dict[str, Any]], *groups: str) -> str:
+        value, cases = pooled(rows, "coverage", groups or tuple(GROUPS))
+        return f"{value:.1%}" if cases >= FEWEST_CASES else "–"
+
+    def lowest(rows: list[dict[str, Any]]) -> str:
+        shares = [pooled(rows, "coverage", (group,)) for group in GROUPS]
+        return f"{min(value for value, cases in shares if cases >= FEWEST_CASES):.1%}"
+
+    lines = []
+    arms = dict.fromkeys((row["model"], row["strategy"], row["mechanism"], row["share"]) for row in results)
+    for arm in sorted(arms, key=lambda one: (ARMS.index(one[:2]), list(MECHANISMS).index(one[2]), one[3])):
+        own = [row for row in results if (row["model"], row["strategy"], row["mechanism"], row["share"]) == arm]
+        known, estimated = ([row for row in own if row["propensity"] == kind] for kind in ("Known", "Boosted"))
+        every = [row["groups"][group] for row in known for group in GROUPS]
+        absent = sum(one["without_bound"] for one in every) / sum(one["cases"] for one in every)
+        note = "" if arm[:2] == ARMS[0] else f", {arm[1] if arm[0] == 'small' else arm[0]}"
+        lines.append(
+            (
+                f"{arm[2]} {arm[3]:.0%}{note}",
+                *(share(known), *(share(known, group) for group in GROUPS), share(estimated), lowest(estimated)),
+                *(f"{absent:.1%}", f"{pooled(known, 'width')[0]:.2f}", f"{pooled(known, 'oracle_width')[0]:.2f}"),
+            )
+        )
+    seeds = len({row["seed"] for row in results})
+    return Printed(
+        f"Coverage of bounds at level {LEVEL:.0%}, {seeds} worlds",
+        (
+            *("gaps", "all cases", *(f"{group} gaps" for group in GROUPS), "all, estimated", "lowest, estimated"),
+            *("no bound", "width", "oracle's width"),
+        ),
+        lines,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "coverage.json")
+    settings = parser.parse_args()
+    console, start, results = Console(width=150), time.perf_counter(), []
+    for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
+        for mechanism, share in product(MECHANISMS, SHARES):
+            results += one_setting(mechanism, share, seed)
+        console.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
+    console.print(coverage_table(results).rich())
+    settings.out.parent.mkdir(parents=True, exist_ok=True)
+    rows = {"fitted": FITTED, "compared": COMPARED, "cases": CASES}
+    described = {"level": LEVEL, **rows, "seeds": settings.seeds, "results": results}
+    settings.out.write_text(json.dumps(described, indent=1))
+    console.print(f"Numbers written to {settings.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""What caution costs and gains in worlds where a wrong dose can be a catastrophe: the whole frontier, and its promise.
+
+    python -m benchmarks.frontier [--seeds 3] [--rows 5000] [--out benchmarks/results/frontier.json]
+    python -m benchmarks.frontier --draw        only the pictures and tables, from the stored numbers
+
+Every setting on the truth of fresh cases, beside the same rule with the exact posterior; a setting chosen by a limit on
+a held-out log, beside what it then does on the truth; and how much of the posterior a fixed c keeps. Rivals are read
+from the results of benchmarks.dosing for the same worlds.
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import prudent
+from benchmarks.dosing import FRESH, Printed, mean_and_error, world_of
+from prudent.frontier import DEFAULT_LADDER, Frontier, frontier, frontier_series
+from prudent.judgement import judge
+from prudent.pictures import Picture, Series, scatter_lines
+from prudent.plausible import plausible_mass, risk_of_c
+from prudent.worlds import DosingWorld
+from prudent.worlds.dosing import DosingSample
+
+HERE = Path(__file__).parent
+PICTURES = HERE.parent / "docs" / "pictures"
+BELOW = -5.0
+HELD_OUT = 2000
+LIMITS = (0.03, 0.04, 0.05, 0.06, 0.08)
+CS = (0.7, 0.1, 0.001)
+MASS_ROWS = 512
+RIVALS = ("MICE + forests, action as feature", "gradient boosting, action as feature", "the logging clinicians")
+
+
+def exact_rule(setting: prudent.Strategy) -> tuple[str, dict[str, Any]]:
+    """What the world calls a setting of the ladder to answer it exactly."""
+    if isinstance(setting, prudent.Conservative):
+        return "conservative", {"risk": setting.risk or 0.0} if setting.c is None else {"c": setting.c}
+    if isinstance(setting, prudent.TailAverse):
+        return "tail", {"risk": setting.risk}
+    return ("imputation" if isinstance(setting, prudent.Imputation) else "expected"), {}
+
+
+def summary(mean_reward: float, tail_share: float, worst_mean: float) -> dict[str, float]:
+    return {"mean_reward": mean_reward, "tail_share": tail_share, "worst_mean": worst_mean}
+
+
+def of_model(judged: Frontier) -> dict[str, dict[str, float]]:
+    return {
+        name_of(point.strategy): summary(point.mean_reward.value, point.tail_share.value, point.worst_mean.value)
+        for point in judged.points
+    }
+
+
+def of_exact(world: DosingWorld, fresh: DosingSample) -> dict[str, dict[str, float]]:
+    acts = [world.act(rule, fresh, **knobs) for rule, knobs in map(exact_rule, DEFAULT_LADDER)]
+    earned = np.stack([np.take_along_axis(fresh.theta, own[:, None], axis=1)[:, 0] for own in acts])
+    found = judge(np.ones_like(earned), earned, BELOW)
+    return {
+        name_of(setting): summary(one.mean_reward.value, one.tail_share.value, one.worst_mean.value)
+        for setting, one in zip(DEFAULT_LADDER, found, strict=True)
+    }
+
+
+def name_of(setting: prudent.Strategy) -> str:
+    return repr(setting).replace(", measure='cvar'", "")
+
+
+def of_choices(judged: Frontier, truth: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """For every limit the setting chosen on the held-out log, and what it does on the truth."""
+    rows = []
+    for limit in LIMITS:
+        certificate = judged.certify(limit)
+        name = None if certificate.best is None else name_of(certificate.best)
+        rows.append({"limit": limit, "chosen": name, "truth": None if name is None else truth[name]})
+    return rows
+
+
+def of_masses(fitted: prudent.Fitted, fresh: DosingSample) -> dict[str, list[float]]:
+    """The mean posterior mass inside the set of each c for 1, 2, … gaps, on equally many cases with each number."""
+    width = fresh.full.shape[1]
+    full, gaps = fresh.full[:MASS_ROWS], 1 + np.arange(MASS_ROWS) % width
+    place = np.argsort(np.random.default_rng(0).random(full.shape), axis=1)
+    observed = place >= gaps[:, None]
+    cases = replace(fresh, full=full, observed=observed, values=np.where(observed, full, np.nan)).cases()
+    found = {}
+    for c in CS:
+        mass = plausible_mass(fitted.policy(prudent.Conservative(c=c)), cases)
+        found[f"{c:g}"] = [float(mass.held[mass.gaps == count].mean()) for count in range(1, width + 1)]
+    return found
+
+
+def of_rivals(stored: Path, seed: int) -> dict[str, dict[str, float]]:
+    own = json.loads(stored.read_text())["results"][seed]["cliff"]
+    return {name: {key: own[name][key] for key in ("mean_reward", "catastrophes")} for name in RIVALS}
+
+
+def one_seed(seed: int, rows: int) -> dict[str, Any]:
+    world = world_of(seed, "cliff")
+    log, fresh = world.sample(rows, seed=100 + seed), world.sample(FRESH, seed=200 + seed)
+    held = world.sample(HELD_OUT, seed=300 + seed)
+    table = prudent.Log.from_frame(log.frame(), action="dose", reward="outcome", kinds=world.kinds)
+    fitted = prudent.CausalPVAE().fit(table, seed=seed)
+    truth = of_model(frontier(fitted, fresh, below=BELOW))
+    later = fitted.read(held.frame())
+    recorded = replace(later, propensities=held.propensity[np.arange(len(held)), held.actions])
+    logs = {"estimated propensities": later, "recorded propensities": recorded}
+    judged = {kind: frontier(fitted, own, below=BELOW) for kind, own in logs.items()}
+    return {
+        "model": truth,
+        "exact": of_exact(world, fresh),
+        "held_out": {kind: own.rows for kind, own in judged.items()},
+        "choices": {kind: of_choices(own, truth) for kind, own in judged.items()},
+        "masses": of_masses(fitted, fresh),
+        "rivals": of_rivals(HERE / "results" / "dosing.json", seed),
+    }
+
+
+def _mean(results: list[dict[str, Any]], *path: str) -> float:
+    values: list[Any] = list(results)
+    for key in path:
+        values = [value[key] for value in values]
+    return float(np.mean(values))
+
+
+def frontier_table(results: list[dict[str, Any]]) -> Printed:
+    rows = []
+    for name in map(name_of, DEFAULT_LADDER):
+        reward = mean_and_error([result["model"][name]["mean_reward"] for result in results])
+        exact = f"{_mean(results, 'exact', name, 'mean_reward'):.3f}"
+        tails = [f"{_mean(results, which, name, 'tail_share'):.2%}" for which in ("model", "exact")]
+        worst = [f"{_mean(results, which, name, 'worst_mean'):.2f}" for which in ("model", "exact")]
+        rows.append((name, reward, exact, *tails, *worst))
+    for name in results[0]["rivals"]:
+        reward = mean_and_error([result["rivals"][name]["mean_reward"] for result in results])
+        rows.append((name, reward, "", f"{_mean(results, 'rivals', name, 'catastrophes'):.2%}", "", "", ""))
+    return Printed(
+        f"The frontier in {len(results)} cliff worlds; 'exact' is the same rule with the exact posterior",
+        ("setting", "mean reward", "exact", f"below {BELOW:g}", "exact", "mean of the worst 5 %", "exact"),
+        rows,
+    )
+
+
+def choices_table(results: list[dict[str, Any]]) -> Printed:
+    rows = []
+    for kind in results[0]["choices"]:
+        for at, limit in enumerate(LIMITS):
+            own = [result["choices"][kind][at] for result in results]
+            made = [one for one in own if one["chosen"] is not None]
+            names = ", ".join(one["chosen"] or "none" for one in own)
+            tails = ", ".join(f"{one['truth']['tail_share']:.2%}" for one in made) or "–"
+            rewards = ", ".join(f"{one['truth']['mean_reward']:.2f}" for one in made) or "–"
+            rows.append((f"{limit:.0%}, {kind}", names, tails, rewards))
+    return Printed(
+        f"Chosen on a held-out log of {HELD_OUT} rows with 90 % confidence, world by world, and what the choice does",
+        ("limit", "chosen", f"truly below {BELOW:g}", "true mean reward"),
+        rows,
+    )
+
+
+def frontier_picture(results: list[dict[str, Any]]) -> Picture:
+    def lines(which: str, settings: list[prudent.Strategy], suffix: str = "") -> list[Series]:
+        names = [name_of(setting) for setting in settings]
+        tails = [_mean(results, which, name, "tail_share") for name in names]
+        return frontier_series(settings, tails, [_mean(results, which, name, "mean_reward") for name in names], suffix)
+
+    # the exact line of c runs far to the right and back, over everything else; its numbers are in the table
+    by_c = [isinstance(s, prudent.Imputation) or getattr(s, "c", None) is not None for s in DEFAULT_LADDER]
+    others = [setting for setting, left_out in zip(DEFAULT_LADDER, by_c, strict=True) if not left_out]
+    series = lines("model", list(DEFAULT_LADDER)) + lines("exact", others, ", exact posterior")
+    for rival in RIVALS[:2]:
+        spot = (100 * _mean(results, "rivals", rival, "catastrophes"), _mean(results, "rivals", rival, "mean_reward"))
+        series.append(Series(rival, [spot], joined=False))
+    title = f"What caution costs, and what it gains: {len(results)} cliff worlds"
+    return scatter_lines(series, f"outcomes below {BELOW:g}, in %".replace("-", "−"), "mean reward", title, height=600)
+
+
+def fixed_c_picture(results: list[dict[str, Any]]) -> Picture:
+    gaps = np.unique(np.round(np.geomspace(1, 800, 40)).astype(int))
+    series = [
+        Series(f"c = {c:g}, Gaussian", [(float(np.log10(g)), float(1 - risk_of_c(c, g))) for g in gaps]) for c in CS
+    ]
+    for c in CS:
+        shares = np.mean([result["masses"][f"{c:g}"] for result in results], axis=0)
+        spots = [(float(np.log10(at + 1)), float(share)) for at, share in enumerate(shares)]
+        series.append(Series(f"c = {c:g}, fitted model", spots, joined=False))
+    where = "gaps, as a power of ten (0: one gap, 1: ten, 2: a hundred, 2.9: eight hundred)"
+    return scatter_lines(series, where, "posterior mass inside the plausible set", "A fixed c keeps ever less")
+
+
+def show(stored: Path, console: Console) -> None:
+    results = json.loads(stored.read_text())["results"]
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name, picture in (("frontier", frontier_picture(results)), ("fixed_c", fixed_c_picture(results))):
+        (PICTURES / f"{name}.svg").write_text(picture.svg())
+    for table in (frontier_table(results), choices_table(results)):
+        console.print(table.rich())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "frontier.json")
+    parser.add_argument("--draw", action="store_true", help="only the pictures and tables, from the stored numbers")
+    settings = parser.parse_args()
+    console = Console(width=150)
+    if not settings.draw:
+        results = []
+        for seed in range(settings.seeds):
+            results.append(one_seed(seed, settings.rows))
+            console.print(f"seed {seed}: done")
+        described = {"rows": settings.rows, "fresh": FRESH, "held_out": HELD_OUT, "below": BELOW, "results": results}
+        settings.out.write_text(json.dumps(described, indent=1))
+    show(settings.out, console)
+
+
+if __name__ == "__main__":
+    main()

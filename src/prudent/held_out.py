@@ -1,0 +1,102 @@
+"""Held-out decisions: what several policies of one model would have done there, as per-row weights and rewards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from prudent.caution import Caution
+from prudent.completions import PriceTable
+from prudent.errors import InputProblem, require
+from prudent.log import Log
+from prudent.models.fitted import Fitted
+from prudent.policy import Policy
+from prudent.propensity import Boosted, Known
+from prudent.schema import Encoded
+from prudent.strategies import Strategy
+from prudent.worlds.dosing import DosingSample
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTruth:
+    """Cases whose true reward under every action is known, as in a simulator.
+
+    cases: the records with their gaps, a frame of any common kind.
+    rewards: [row, action] in the order of `fitted.action_labels`, in the units and the sign of the log's reward column.
+    """
+
+    cases: Any
+    rewards: np.ndarray
+
+    @classmethod
+    def of_sample(cls, sample: DosingSample, fitted: Fitted) -> "KnownTruth":
+        """The cases of a dosing world with their true mean rewards, doses in the order of the model's labels."""
+        sign = -1.0 if fitted.minimize else 1.0
+        return cls(sample.cases(), sign * sample.theta[:, sample.world.index(fitted.action_labels)])
+
+
+def best_actions(policies: Sequence[Policy], encoded: Encoded) -> np.ndarray:
+    """The action numbers of every policy, [policy, row]; all must be of one model and differ in their strategy only.
+
+    The cases are completed and priced once, but for policies that search for worst cases of their own.
+    """
+    chosen = np.zeros((len(policies), len(encoded.flags)), int)
+    alike = [index for index, policy in enumerate(policies) if not policy.searched]
+    if alike:
+        first, strategies = policies[alike[0]], tuple(policies[index].strategy for index in alike)
+        parts = [np.asarray(_best_actions(strategies, first.caution, tables)) for tables in first.tables(encoded)]
+        chosen[alike] = np.concatenate(parts, axis=1)[:, : len(encoded.flags)]
+    for index in set(range(len(policies))) - set(alike):
+        chosen[index] = np.argmax(policies[index].judge(encoded).scores, axis=1)
+    return chosen
+
+
+@eqx.filter_jit
+def _best_actions(settings: tuple[Strategy, ...], caution: Caution, tables: PriceTable) -> Int[Array, "setting row"]:
+    net = jax.vmap(caution.net)(tables)
+    return jnp.stack([jnp.argmax(jax.vmap(setting.scores)(net), axis=1) for setting in settings])
+
+
+def from_truth(policies: tuple[Policy, ...], truth: KnownTruth) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and rewards, [policy, row]: every row counts once, with what its chosen action truly earns."""
+    fitted = policies[0].fitted
+    encoded = fitted.schema.encode(truth.cases)
+    rewards = np.asarray(truth.rewards, np.float64)
+    shape = (len(encoded.flags), len(fitted.action_labels))
+    right = rewards.shape == shape and shape[0] > 0 and bool(np.isfinite(rewards).all())
+    must = f"be finite numbers of shape {shape}, one per case and action of the log"
+    require(right, "KnownTruth", "rewards", must, rewards.shape)
+    chosen = best_actions(policies, encoded)
+    earned = np.take_along_axis(rewards, chosen.T, axis=1).T
+    return np.ones_like(earned), -earned if fitted.minimize else earned
+
+
+def from_log(policies: tuple[Policy, ...], log: Log, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and rewards, [policy, row]: rows whose logged action the policy agrees with, by inverse propensity."""
+    fitted = policies[0].fitted
+    same = (log.schema.names, log.action_labels, log.minimize) == (
+        *(fitted.schema.names, fitted.action_labels, fitted.minimize),
+    )
+    must = "have the model's own columns, actions and sign; read it with fitted.read(...)"
+    require(same, "frontier", "judged_on", must, log.action_labels)
+    if not log.rewarded.any():
+        raise InputProblem("The held-out log has no row with both an action and a reward, so nothing can be judged.")
+    chosen = best_actions(policies, Encoded(log.values, log.observed, [""] * len(log)))
+    weights = log_weights(log, chosen, seed)[:, log.rewarded]
+    return weights, np.broadcast_to(log.rewards[log.rewarded], weights.shape)
+
+
+def log_weights(log: Log, chosen: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Inverse-propensity weights [policy, row] of the policies whose action numbers are `chosen` [policy, row].
+
+    1[Aᵢ = π(x̃ᵢ)] / π̂0(Aᵢ | x̃ᵢ), 0 where no reward is known. Logged probabilities are used where the log has them,
+    otherwise `Boosted` ones, cross-fitted on this log.
+    """
+    propensity = (Boosted() if log.propensities is None else Known()).fit(log, seed)
+    agrees = (chosen == log.actions[None, :]) & log.rewarded[None, :]
+    return np.where(agrees, 1 / np.where(log.rewarded, propensity.taken, 1.0)[None, :], 0.0)
