@@ -62,11 +62,11 @@ class LuckyClinic:
         return frame.with_columns(pl.Series("treatment", labels), pl.Series("outcome", rewards))
 
 
-def lucky(clinic: LuckyClinic, seed: int, model: Any) -> dict[str, Any]:
+def lucky(clinic: LuckyClinic, seed: int, model: Any, doubts: tuple[float, ...] = DOUBTS) -> dict[str, Any]:
     log = prudent.Log.from_frame(clinic.log(seed), action="treatment", reward="outcome")
     full, cases = clinic.draw(1000, np.random.default_rng(10_000 + seed))
     theta, fitted, found = clinic.theta(full), model.fit(log, seed=seed), {}
-    for doubt in DOUBTS:
+    for doubt in doubts:
         advice = fitted.policy(doubt=doubt).recommend(cases)
         found[f"doubt {doubt:g}"] = {
             "mean_reward": float(theta[np.arange(len(full)), advice.chosen].mean()),

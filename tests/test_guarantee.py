@@ -15,6 +15,7 @@ from jax.scipy.special import ndtri
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from benchmarks.coverage import coverage_table
 from prudent import (
     BestFrequencyLottery,
     Boosted,

@@ -83,7 +83,7 @@ def _searched(
 def _judge(strategy: Strategy, plausible: Conservative, caution: Caution, tables: PriceTable) -> tuple[Array, ...]:
     def one(table: PriceTable) -> tuple[Array, ...]:
         inside = plausible.plausible(table)
-        count = inside[1:].sum()
+        count = jnp.sum(inside & (table.log_density < table.log_density[0]))  # a draw may be x̂ itself
         net = caution.net(table)
         return (
             strategy.scores(net),

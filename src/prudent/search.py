@@ -93,7 +93,8 @@ def search_worst(
     `inside` marks the plausible completions and `edge` is the log-density down to which others would be. Where x̂ is
     alone nothing else is weighed, and so nothing is searched: as c goes to 1 the advice stays that of x̂.
     """
-    edge = jnp.where(jnp.any(inside[1:]), edge, jnp.inf)
+    others = inside & (completions.log_density < completions.log_density[0])
+    edge = jnp.where(jnp.any(others), edge, jnp.inf)
     landscape = _Landscape(model, caution, observed, cells, completions, edge)
     prices = caution.outcome(table).prices
     starts = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[: search.starts].T
