@@ -19,11 +19,17 @@ type: .venv/dev
 
 docs: .venv/dev
 	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/python docs/case.py
 	$(BIN)/python docs/reference.py
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.dosing
+	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.doubt
+	$(BIN)/python -m benchmarks.frontier
+	$(BIN)/python -m benchmarks.measuring
+	$(BIN)/python -m benchmarks.coverage
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv

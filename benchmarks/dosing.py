@@ -75,14 +75,17 @@ def of_model(
     table = prudent.Log.from_frame(log.frame(), action="dose", reward="outcome", kinds=world.kinds)
     fitted = model.fit(table, seed=seed)
     seconds = time.perf_counter() - start
-    # the cases are completed and priced once; strategies only choose
-    policy = fitted.policy()
-    tables = list(policy.tables(fitted.schema.encode(fresh.cases())))
+    # the cases are completed and priced once; strategies only choose, and the worst case is searched for beyond that
+    policy, encoded = fitted.policy(), fitted.schema.encode(fresh.cases())
+    tables = list(policy.tables(encoded))
     every, rows = np.arange(len(fresh)), {}
     for name in strategies:
         strategy, exact_name, settings = STRATEGIES[name]
-        judge = jax.jit(jax.vmap(strategy.scores))
-        scores = np.concatenate([judge(table) for table in tables])[: len(fresh)]
+        if isinstance(strategy, prudent.Conservative):
+            scores = fitted.policy(strategy).judge(encoded).scores
+        else:
+            judge = jax.jit(jax.vmap(strategy.scores))
+            scores = np.concatenate([judge(table) for table in tables])[: len(fresh)]
         chosen = scores.argmax(axis=1)
         exact = world.scores(exact_name, fresh, **settings)
         claimed, truth = scores[every, chosen], exact[every, chosen]

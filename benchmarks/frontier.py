@@ -180,16 +180,14 @@ def frontier_picture(results: list[dict[str, Any]]) -> Picture:
 
 
 def fixed_c_picture(results: list[dict[str, Any]]) -> Picture:
-    gaps = np.unique(np.round(np.geomspace(1, 800, 40)).astype(int))
-    series = [
-        Series(f"c = {c:g}, Gaussian", [(float(np.log10(g)), float(1 - risk_of_c(c, g))) for g in gaps]) for c in CS
-    ]
+    gaps = np.unique(np.round(np.geomspace(1, 800, 26)).astype(int))
+    series = [Series(f"c = {c:g}, Gaussian", [(float(g), float(1 - risk_of_c(c, g))) for g in gaps]) for c in CS]
     for c in CS:
         shares = np.mean([result["masses"][f"{c:g}"] for result in results], axis=0)
-        spots = [(float(np.log10(at + 1)), float(share)) for at, share in enumerate(shares)]
+        spots = [(float(at + 1), float(share)) for at, share in enumerate(shares)]
         series.append(Series(f"c = {c:g}, fitted model", spots, joined=False))
-    where = "gaps, as a power of ten (0: one gap, 1: ten, 2: a hundred, 2.9: eight hundred)"
-    return scatter_lines(series, where, "posterior mass inside the plausible set", "A fixed c keeps ever less")
+    title = "A fixed c keeps ever less"
+    return scatter_lines(series, "gaps", "posterior mass inside the plausible set", title, log_x=True)
 
 
 def show(stored: Path, console: Console) -> None:

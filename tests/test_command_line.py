@@ -330,9 +330,60 @@ def test_explanations_go_where_the_table_does_not(run):
     assert "Recommended:" in out
 
 
+def test_explanations_as_a_page_and_as_json(run, folder):
+    code, _, error = recommend(run, "--explain", 2, "--explain-to", "cases.html")
+    assert code == 0
+    assert "2 rows explained in cases.html." in error
+    page = (folder / "cases.html").read_text()
+    assert page.count("<svg") == 2
+    assert "<script" not in page
+    recommend(run, "--explain-to", "cases.json")
+    told = json.loads((folder / "cases.json").read_text())
+    assert len(told) == 10
+    assert told[0]["prices"][0]["action"] == 10
+
+
+def test_what_to_measure_and_what_it_costs(run):
+    _, out, _ = recommend(run, "--measure", "--doubt", 1, "--cost", "30=50")
+    advice = table_of(out)
+    assert advice.columns == [*ADVICE[:4], "measure_next", "measure_value", *ADVICE[4:]]
+    assert 30 not in advice["action"].to_list()
+    _, out, _ = recommend(
+        run, *(part for name in ("weight", "site", "severity [1]") for part in ("--measure-cost", f"{name}=99"))
+    )
+    assert table_of(out)["measure_next"].null_count() == 12
+
+
+def test_held_out_decisions_choose_and_guarantee(run):
+    _, out, error = recommend(run, "--guarantee", "log.csv", "--level", 0.6)
+    assert "decisions of the log say as much about this policy" in error
+    advice = table_of(out)
+    assert advice.columns == [*ADVICE[:4], "guaranteed_reward", *ADVICE[4:]]
+    bounded = advice.drop_nulls("guaranteed_reward")
+    assert len(bounded) > 0
+    assert (bounded["guaranteed_reward"] < bounded["expected_reward"].max()).all()
+
+    chosen = ["--held-out", "log.csv", "--below", -5, "--limit"]
+    code, out, error = recommend(run, *chosen, 0.9)
+    assert code == 0
+    assert "has the best mean reward" in error
+    assert len(table_of(out)) == 12
+    code, out, error = recommend(run, *chosen, 0.001)
+    assert (code, out) == (2, "")
+    assert "cannot show that any setting keeps the share below -5 within 0.1%" in error
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--limit", 0.1], "give all three"),
+        (["--limit", 0.1, "--below", -1, "--held-out", "log.csv", "--risk", 0.1], "leave --risk and --c out"),
+        (["--cost", "30"], "must be written --cost ACTION=COST"),
+        (["--cost", "31=1"], "is for no action of the log"),
+        (["--measure-cost", "wieght=1"], "Did you mean 'weight'?"),
+        (["--guarantee", "cases.csv"], "has no column 'dose'"),
+        (["--guarantee", "log.csv", "--level", 0.4], "be above 0.5 and below 1"),
+        (["--explain-to", "cases.pdf"], "must end in .html or .json"),
         (["--strategy", "conservative", "--risk", 2], "must be in [0, 1). Got 2.0"),
         (["--strategy", "conservative", "--risk", 0.1, "--c", 0.1], "--risk and --c"),
         (["--strategy", "expected", "--risk", 0.1], "--risk belongs to"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import prudent
-from benchmarks import dosing
+from benchmarks import coverage, dosing, doubt, frontier, measuring, search
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -44,10 +44,24 @@ def test_public_names_exist():
         assert getattr(prudent, name) is not None
 
 
-@pytest.mark.parametrize("name", ["quadratic", "cliff"])
-def test_tables_in_the_readme_are_the_stored_results(name):
-    results = json.loads((ROOT / "benchmarks" / "results" / "dosing.json").read_text())["results"]
-    table = {"quadratic": dosing.quadratic_table, "cliff": dosing.cliff_table}[name](results)
-    shown = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (ROOT / "README.md").read_text(), re.S)
+TABLES = {
+    "quadratic": ("README.md", "dosing", lambda stored: dosing.quadratic_table(stored["results"])),
+    "cliff": ("README.md", "dosing", lambda stored: dosing.cliff_table(stored["results"])),
+    "frontier": ("docs/careful.md", "frontier", lambda stored: frontier.frontier_table(stored["results"])),
+    "choices": ("docs/careful.md", "frontier", lambda stored: frontier.choices_table(stored["results"])),
+    "measured values": ("docs/measuring.md", "measuring", lambda stored: measuring.value_table(stored["results"])),
+    "measuring": ("docs/measuring.md", "measuring", lambda stored: measuring.following_table(stored["results"])),
+    "coverage": ("docs/guarantee.md", "coverage", lambda stored: coverage.coverage_table(stored["results"])),
+    "search": ("docs/careful.md", "search", search.search_table),
+    "doubt": ("docs/careful.md", "doubt", doubt.doubt_table),
+    "calibration": ("docs/careful.md", "doubt", doubt.calibration_table),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_on_the_pages_are_the_stored_results(name):
+    page, results, table = TABLES[name]
+    stored = json.loads((ROOT / "benchmarks" / "results" / f"{results}.json").read_text())
+    shown = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (ROOT / page).read_text(), re.S)
     assert shown is not None
-    assert shown[1] == table.markdown()
+    assert shown[1] == table(stored).markdown()

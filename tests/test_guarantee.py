@@ -1,10 +1,7 @@
 """Guarantees: equal to quantiles computed by hand, true in small worlds whatever the model says, and law-abiding."""
 
-import json
 import math
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +12,6 @@ from jax.scipy.special import ndtri
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from benchmarks.coverage import coverage_table
 from prudent import (
     BestFrequencyLottery,
     Boosted,
@@ -302,15 +298,6 @@ def test_quantile_keeps_its_own_atom():
     assert conformal_quantile(np.empty(0), np.empty(0), 0.0, 0.6) == math.inf
     assert effective_rows(np.array([2.0, 2.0])) == 2
     assert effective_rows(np.empty(0)) == 0
-
-
-def test_the_table_in_the_docs_is_the_stored_results():
-    root = Path(__file__).parent.parent
-    results = json.loads((root / "benchmarks" / "results" / "coverage.json").read_text())["results"]
-    page = (root / "docs" / "guarantee.md").read_text()
-    shown = re.search(r"<!-- table: coverage -->\n(.*?)\n<!-- end -->", page, re.S)
-    assert shown is not None
-    assert shown[1] == coverage_table(results).markdown()
 
 
 def test_a_world_can_record_gaps_made_elsewhere():

@@ -1,9 +1,5 @@
 """The value of measuring: exact in the dosing world, and estimated from completions."""
 
-import json
-import re
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +7,6 @@ import pytest
 from jax.scipy.special import ndtri
 
 import prudent
-from benchmarks.measuring import following_table, value_table
 from prudent.completions import Completions, PriceTable
 from prudent.gains import Attributes, Draws, record_gains
 from prudent.measuring import turning_points, value_of_measuring
@@ -208,14 +203,3 @@ def test_estimates_from_exact_completions_agree_with_exact_values(world):
         own = np.asarray(estimate)[gaps]
         assert np.corrcoef(own, exact)[0, 1] > 0.85
         assert np.abs(own - exact).mean() < off
-
-
-@pytest.mark.parametrize(("name", "table"), [("measured values", value_table), ("measuring", following_table)])
-def test_tables_in_the_docs_are_the_stored_results(name, table):
-    root = Path(__file__).parent.parent
-    results = json.loads((root / "benchmarks" / "results" / "measuring.json").read_text())["results"]
-    shown = re.search(
-        rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (root / "docs" / "measuring.md").read_text(), re.S
-    )
-    assert shown is not None
-    assert shown[1] == table(results).markdown()

@@ -13,6 +13,7 @@ from prudent.columns import LABELLED
 from prudent.errors import InputProblem
 from prudent.policy import Policy
 from prudent.reading import to_table
+from prudent.search import Search
 from prudent.strategies import Conservative
 
 NEVER_SEEN = "a label that no log has ever had"
@@ -55,6 +56,10 @@ def same_question_same_answer(policy: Policy, columns: Columns) -> None:
         completions=policy.completions,
         floor=policy.floor,
         fallback=policy.fallback,
+        doubt=policy.caution.doubt,
+        noise=policy.caution.noise,
+        costs=dict(zip(policy.fitted.action_labels, policy.caution.costs.tolist(), strict=True)),
+        search=policy.search,
         seed=policy.seed,
     )
     for again in (policy.recommend(columns), twin.recommend(columns)):
@@ -125,6 +130,25 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
     hold(close(claims[0], most_likely, 1e-3), 3, "c near 1 does not score as imputation does.")
 
 
+def search_never_claims_more(policy: Policy, columns: Columns) -> None:
+    """Law 3: what a search finds is no better than what the draws alone show, and means do not change."""
+    if not policy.searched:
+        return
+    encoded = policy.fitted.schema.encode(columns)
+    drawn = Policy(
+        policy.fitted,
+        policy.strategy,
+        completions=policy.completions,
+        doubt=policy.caution.doubt,
+        noise=policy.caution.noise,
+        search=Search(steps=0),
+        seed=policy.seed,
+    ).judge(encoded)
+    searched = policy.judge(encoded)
+    hold((searched.worst <= drawn.worst + 1e-5).all(), 3, "a search claims a better worst case than the draws.")
+    hold(close(searched.expected, drawn.expected, 1e-5), 3, "a search changed an expected reward.")
+
+
 def bad_tables_get_a_sentence(policy: Policy, columns: Columns) -> None:
     """Law 10: bad input is an InputProblem whose sentence names the column."""
     for name in columns:
@@ -141,6 +165,7 @@ POLICY_LAWS: tuple[Callable[[Policy, Columns], None], ...] = (
     unseen_category_is_a_flagged_gap,
     far_number_is_flagged,
     c_near_one_agrees_with_imputation,
+    search_never_claims_more,
     bad_tables_get_a_sentence,
 )
 

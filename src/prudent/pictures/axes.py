@@ -53,6 +53,23 @@ class Scale:
     ticks: tuple[float, ...]
     labels: tuple[str, ...]
     power: str
+    logarithmic: bool = False
+
+    @classmethod
+    def of_magnitudes(cls, numbers: Sequence[float], start: float, end: float) -> "Scale":
+        """A scale on which ten times as much is as far everywhere, for positive numbers; ticks at powers of ten, and
+        at their doubles and halves of the next where there are few.
+
+        >>> Scale.of_magnitudes([1.0, 800.0], 0.0, 100.0).labels
+        ('1', '2', '5', '10', '20', '50', '100', '200', '500')
+        """
+        low, high = math.log10(min(numbers)), math.log10(max(numbers))
+        air = 0.03 * (high - low) or 0.1
+        between = (1, 2, 5) if high - low < 3.5 else (1,)
+        powers = range(math.floor(low - air), math.ceil(high + air) + 1)
+        ticks = [times * 10.0**power for power in powers for times in between]
+        ticks = [tick for tick in ticks if low - air <= math.log10(tick) <= high + air]
+        return cls(low - air, high + air, start, end, tuple(ticks), tuple(f"{tick:g}" for tick in ticks), "", True)
 
     @classmethod
     def around(cls, numbers: Sequence[float], start: float, end: float, most: int = 7) -> "Scale":
@@ -69,6 +86,7 @@ class Scale:
         return cls(low, high, start, end, tuple(ticks), tuple(labels), power)
 
     def __call__(self, number: float) -> float:
+        number = math.log10(number) if self.logarithmic else number
         return self.start + (number - self.low) / (self.high - self.low) * (self.end - self.start)
 
 

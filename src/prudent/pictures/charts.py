@@ -46,10 +46,16 @@ class _Spot:
 
 
 def scatter_lines(
-    series: Sequence[Series], x_label: str, y_label: str, title: str, width: float = 720.0, height: float = 460.0
+    series: Sequence[Series],
+    x_label: str,
+    y_label: str,
+    title: str,
+    width: float = 720.0,
+    height: float = 460.0,
+    log_x: bool = False,
 ) -> Picture:
     """A chart of several series. A point's label is left out where it would cover another; points that are not finite
-    are left out too, and a line is broken there.
+    are left out too, and a line is broken there. With `log_x` the horizontal axis is logarithmic.
 
     >>> chart = scatter_lines([Series("careful", [(0, 1.0), (1, 0.5, "risk 0.1")])], "gaps", "reward", "One line")
     >>> [text.text for text in chart.texts if "risk" in text.text]
@@ -62,7 +68,9 @@ def scatter_lines(
     y_scale = Scale.around([y for _, y in finite], height - 56, top)
     left = MARGIN + max(text_width(label, TICK_SIZE) for label in y_scale.labels) + 8
     panel = Box(left, top, width - MARGIN, height - 56)
-    x_scale = Scale.around([x for x, _ in finite], panel.left, panel.right)
+    if log_x and min(x for x, _ in finite) <= 0:
+        raise InputProblem("A logarithmic axis shows positive numbers only; 'series' has others, so leave log_x out.")
+    x_scale = (Scale.of_magnitudes if log_x else Scale.around)([x for x, _ in finite], panel.left, panel.right)
     lines, spots = _placed(series, x_scale, y_scale)
     named_y = Text.fitted(MARGIN, top - 12, named(y_label, y_scale), width - 2 * MARGIN, colour=SOFT)
     elements = [*heading, named_y, *upwards(y_scale, panel), *across(x_scale, x_label, panel, width), *lines]

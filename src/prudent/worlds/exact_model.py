@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from prudent.columns import Column
 from prudent.completions import Completions, assemble
 from prudent.errors import require
+from prudent.log import Roles
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import FitReport
 from prudent.models.model import Model
@@ -138,4 +139,4 @@ def exact_model(world: "DosingWorld") -> Fitted:
         for column in world.columns
     )
     report = FitReport(rows=0, rewarded=0, rounds=0, held_out_bound=(), notes=("Nothing was fitted.",))
-    return Fitted(model, world, Schema(columns), tuple(world.dose_labels), False, report)
+    return Fitted(model, world, Schema(columns), world.dose_labels, False, report, Roles("dose", "outcome"))
