@@ -125,7 +125,7 @@ def _outcome(
     mean = weights @ prices
     spread = jnp.sqrt(weights @ (scale**2 + (prices - mean) ** 2))
 
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) / 2
         below = weights @ norm.cdf((middle - prices) / scale) < share
