@@ -13,7 +13,7 @@ from jaxtyping import install_import_hook
 # Before prudent is imported anywhere: beartype then checks the annotations of every module that handles arrays. The
 # modules that read the user's input are left alone, since tests give them wrong types on purpose.
 _HANDLE_ARRAYS = (
-    *("advice", "caution", "checks", "completions", "explanation", "gains", "guarantee", "held_out", "models"),
+    *("advice", "caution", "checks", "completions", "explanation", "gains", "held_out", "models"),
     *("networks", "plausible", "policy", "propensity", "replay", "search", "storage", "strategies", "worlds"),
 )
 install_import_hook([f"prudent.{name}" for name in _HANDLE_ARRAYS], "checked_types.check")
