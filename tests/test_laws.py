@@ -9,6 +9,7 @@ import prudent
 from prudent import checks
 from prudent.completions import PriceTable
 from prudent.permission import allowed_actions
+from prudent.search import Search
 from prudent.strategies import (
     BestFrequencyLottery,
     Conservative,
@@ -19,6 +20,7 @@ from prudent.strategies import (
     TailAverse,
 )
 
+SAMPLING = Search(steps=0)
 STRATEGIES = (
     Imputation(),
     MaximumExpectedReward(),
@@ -123,19 +125,27 @@ def test_all_model_laws_at_once(fitted_models, cases):
 
 @pytest.mark.parametrize("strategy", ON_MODELS, ids=repr)
 def test_policies_keep_the_laws(fitted, cases, strategy):
-    checks.check_policy(fitted.policy(strategy, completions=COMPLETIONS), cases)
+    checks.check_policy(fitted.policy(strategy, completions=COMPLETIONS, search=SAMPLING), cases)
+
+
+def test_a_searching_policy_with_every_option_keeps_the_laws(fitted_models, cases):
+    own = {"doubt": 1.0, "noise": 0.5, "costs": {"high": 0.3}, "search": Search(starts=1, steps=2)}
+    policy = fitted_models["causal"].policy(Conservative(c=0.1), completions=COMPLETIONS, **own)
+    checks.check_policy(policy, cases.head(8))
 
 
 def test_a_policy_with_a_floor_keeps_the_laws(fitted, cases):
     worst = fitted.policy(completions=COMPLETIONS).recommend(cases).worst_reward
-    floor = float(np.median(worst))
-    checks.check_policy(fitted.policy(completions=COMPLETIONS, floor=floor), cases)
-    checks.check_policy(fitted.policy(completions=COMPLETIONS, floor=floor, fallback="ask"), cases)
+    own = {"floor": float(np.median(worst)), "completions": COMPLETIONS, "search": SAMPLING}
+    checks.check_policy(fitted.policy(**own), cases)
+    checks.check_policy(fitted.policy(**own, fallback="ask"), cases)
 
 
 def test_strategies_agree_on_a_complete_record(fitted, cases):
     chosen = {
-        repr(strategy): fitted.policy(strategy, completions=COMPLETIONS).recommend(cases.head(1)).actions[0]
+        repr(strategy): fitted.policy(strategy, completions=COMPLETIONS, search=SAMPLING)
+        .recommend(cases.head(1))
+        .actions[0]
         for strategy in ON_MODELS
         if not (isinstance(strategy, Conservative) and strategy.paper_literal)
     }
@@ -143,7 +153,7 @@ def test_strategies_agree_on_a_complete_record(fitted, cases):
 
 
 def test_a_lonely_completion_is_said(fitted, cases):
-    advice = fitted.policy(Conservative(c=0.999999), completions=COMPLETIONS).recommend(cases)
+    advice = fitted.policy(Conservative(c=0.999999), completions=COMPLETIONS, search=SAMPLING).recommend(cases)
     lonely = (advice.judged.plausible == 0) & ~advice.encoded.observed.all(axis=1) & advice.encoded.observed.any(axis=1)
     assert lonely.any()
     for row in np.flatnonzero(lonely):

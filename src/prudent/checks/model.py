@@ -25,6 +25,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.similarity import SimilarityModel
 from prudent.policy import Policy
 from prudent.schema import Encoded
+from prudent.search import Search
 from prudent.strategies import Conservative, MaximumExpectedReward
 
 ROWS = 12
@@ -144,7 +145,8 @@ pickle.load = pickle.loads = pickle.Unpickler = refuse
 folder, completions, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 fitted = prudent.load(folder + "/model")
 cases = np.load(folder + "/cases.npz", allow_pickle=False)
-policy = fitted.policy(prudent.Conservative(risk=0.05), completions=completions, seed=seed)
+sampling = prudent.Search(steps=0)
+policy = fitted.policy(prudent.Conservative(risk=0.05), completions=completions, search=sampling, seed=seed)
 judged = policy.judge(Encoded(cases["values"], cases["observed"], [""] * len(cases["values"])))
 np.savez(folder + "/judged.npz", **judged._asdict())
 """
@@ -153,7 +155,8 @@ np.savez(folder + "/judged.npz", **judged._asdict())
 def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: int = 64, seed: int = 0) -> None:
     """Law 8: a saved model loads to bit-equal advice in another process, where unpickling is forbidden."""
     encoded = fitted.schema.encode(frame)
-    judged = fitted.policy(Conservative(risk=0.05), completions=completions, seed=seed).judge(encoded)
+    own = {"completions": completions, "seed": seed, "search": Search(steps=0)}
+    judged = fitted.policy(Conservative(risk=0.05), **own).judge(encoded)
     with tempfile.TemporaryDirectory() as folder:
         fitted.save(Path(folder) / "model")
         np.savez(Path(folder) / "cases.npz", values=encoded.values, observed=encoded.observed)

@@ -119,7 +119,9 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
         return
     encoded = policy.fitted.schema.encode(columns)
     claims = [
-        Policy(policy.fitted, strategy, completions=policy.completions, seed=policy.seed).judge(encoded).scores
+        Policy(policy.fitted, strategy, completions=policy.completions, search=policy.search, seed=policy.seed)
+        .judge(encoded)
+        .scores
         for strategy in (Conservative(c=0.999999), Conservative(c=0.1), Conservative(c=0.0))
     ]
     for bold, careful in pairwise(claims):
