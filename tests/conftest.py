@@ -1,6 +1,7 @@
 """Shapes and types are checked while the tests run; one small log and the models fitted to it are shared."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,13 @@ def small_settings(name: str, **changes: Any) -> Any:
 
 MODELS = ("causal", "similarity", "conditional")
 COMPLETIONS = 64
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_programs() -> Iterator[None]:
+    """Every compiled program holds mapped memory, and a process may have only so many maps; they are on disk anyway."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from conftest import COMPLETIONS, MODELS, read, small_settings, visits
 
+from prudent.search import Search
 from prudent.strategies import Conservative, TailAverse
 
 SPELLINGS = {
@@ -31,7 +32,7 @@ FRAMES = {
 
 def ask(fitted, frame, strategy=None):
     """Advice whose every number and label is sound."""
-    advice = fitted.policy(strategy or Conservative(), completions=COMPLETIONS).recommend(frame)
+    advice = fitted.policy(strategy or Conservative(), completions=COMPLETIONS, search=Search(steps=0)).recommend(frame)
     assert set(advice.actions) <= set(fitted.action_labels)
     for numbers in (advice.expected_reward, advice.worst_reward, advice.judged.entropy, advice.judged.scores):
         assert np.isfinite(numbers).all()
