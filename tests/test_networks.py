@@ -270,7 +270,7 @@ def test_early_stopping_keeps_the_best():
 
 def test_padding_rows_never_influence(monkeypatch):
     plain = train_line(line_data(100))
-    monkeypatch.setattr(training, "_bucket", lambda rows: 512)
+    monkeypatch.setattr(training, "bucket", lambda rows: 512)
     padded = train_line(line_data(100))
     np.testing.assert_allclose(plain.networks.arrays.slope, padded.networks.arrays.slope, rtol=1e-5)
     np.testing.assert_allclose(plain.history, padded.history, rtol=1e-4, atol=1e-6)
