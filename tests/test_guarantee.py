@@ -24,11 +24,12 @@ from prudent import (
 )
 from prudent.columns import Column
 from prudent.completions import Completions, assemble
-from prudent.guarantee import Guarantee, conformal_quantile, effective_rows, fewest_rows
+from prudent.guarantee import Guarantee, conformal_quantile, fewest_rows
 from prudent.missingness import mar
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import FitReport
 from prudent.models.model import Model
+from prudent.overlap import effective_rows
 from prudent.schema import Encoded
 from prudent.worlds import DosingWorld
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import Log
+from prudent.overlap import effective_rows
 from prudent.policy import Policy
 from prudent.propensity import Boosted, ImputedLogistic, Known
 from prudent.replay import Replay, estimated_noise, knows_noise
@@ -257,11 +258,6 @@ def conformal_quantile(scores: np.ndarray, weights: np.ndarray, effective: float
     mass = np.cumsum(weights[order]) / weights.sum() * effective / (1 + effective)
     reached = mass >= level - 1e-12
     return float(scores[order][np.argmax(reached)]) if reached.any() else math.inf
-
-
-def effective_rows(weights: np.ndarray) -> float:
-    """How many equally weighted rows would say as much: (Σw)² / Σw²."""
-    return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
 
 def fewest_rows(level: float) -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv
 
+from prudent.overlap import effective_rows
+
 WORST_SHARE = 0.05
 INTERVAL = 0.9
 REPLICATES = 400
@@ -98,12 +100,6 @@ def _summaries(weights: np.ndarray, rewards: np.ndarray, tail: np.ndarray, count
         return np.stack(
             [mass @ rewards / total, mass @ tail[used] / total, taken @ rewards / taken.sum(axis=1)], axis=1
         )
-
-
-def effective_rows(weights: np.ndarray) -> float:
-    """(Σw)²/Σw²; 0 when no row has weight."""
-    squares = float(np.sum(weights**2))
-    return float(np.sum(weights)) ** 2 / squares if squares > 0 else 0.0
 
 
 def tail_rows(weights: np.ndarray, tail: np.ndarray) -> float:

@@ -84,7 +84,7 @@ class FittedPropensity:
         actions = tuple(self._action_overlap(index) for index in range(len(self.action_labels)))
         known = self.taken[:, None] if self.probabilities is None else self.probabilities
         rows, outside = int((self.actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
-        effective = _effective_rows(self.taken[self.actions >= 0])
+        effective = effective_rows(1 / self.taken[self.actions >= 0])
         return Overlap(rows, actions, effective, outside, _verdicts(rows, len(self.taken), actions, effective))
 
     def _action_overlap(self, index: int) -> ActionOverlap:
@@ -95,14 +95,15 @@ class FittedPropensity:
             count=len(own),
             smallest=float(seen.min()) if len(seen) else math.nan,
             first_percentile=float(np.quantile(seen, 0.01)) if len(seen) else math.nan,
-            effective_rows=_effective_rows(own),
+            effective_rows=effective_rows(1 / own),
             rows_outside=int((seen < OUTSIDE_SUPPORT).sum()),
         )
 
 
-def _effective_rows(taken: np.ndarray) -> float:
-    weights = 1 / taken
-    return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
+def effective_rows(weights: np.ndarray) -> float:
+    """How many equally weighted rows would say as much: (Σw)² / Σw²; 0 where nothing weighs."""
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
 def _verdicts(rows: int, all_rows: int, actions: tuple[ActionOverlap, ...], effective: float) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import Log
 from prudent.networks.training import Members, Trained, Training
+from prudent.overlap import effective_rows
 from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known
 from prudent.schema import Schema
 
@@ -125,7 +126,7 @@ def report_of(log: Log, trained: Trained, active_latents: int, propensity: Fitte
         )
     if propensity is not None:
         weights = propensity.weights()[log.rewarded]
-        effective = float(weights.sum() ** 2 / (weights**2).sum())
+        effective = effective_rows(weights)
         notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
     bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
     return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
