@@ -9,8 +9,9 @@ import pytest
 
 from prudent.errors import InputProblem
 from prudent.log import Log
-from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known, _cross_fit, _deal_folds
+from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known
 from prudent.schema import Column, Schema
+from prudent.tabular import across_folds, deal_folds
 
 ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3)]
 
@@ -106,7 +107,7 @@ def test_every_fold_is_predicted_from_the_other_folds():
         seen.append((set(train), set(rows)))
         return np.full((len(rows), 2), len(seen))
 
-    predicted = _cross_fit(_deal_folds(log, 3, seed=0), predict)
+    predicted = across_folds(deal_folds(log, 3, seed=0), predict)
     assert all(not train & rows for train, rows in seen)
     assert set.union(*(rows for _, rows in seen)) == set(range(90))
     np.testing.assert_allclose(predicted[:5], 2)  # no action: the mean over the three models
@@ -164,7 +165,7 @@ def test_wide_tables_are_bounded(monkeypatch):
     values = gapped(rng, 200, 60)
     log = make_log(values, rng.integers(0, 2, 200))
     assert np.isfinite(ImputedLogistic(imputations=1, folds=2).fit(log).taken).all()
-    monkeypatch.setattr("prudent.propensity.CHAINED_COLUMNS", 50)
+    monkeypatch.setattr("prudent.tabular.CHAINED_COLUMNS", 50)
     assert np.isfinite(ImputedLogistic(imputations=1, folds=2).fit(log).taken).all()
 
 

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from prudent.completions import Completions as Completions
     from prudent.completions import PriceTable as PriceTable
     from prudent.errors import InputProblem as InputProblem
+    from prudent.evaluation.cross_fitting import cross_fit as cross_fit
+    from prudent.evaluation.evaluating import evaluate as evaluate
+    from prudent.evaluation.evaluation import Evaluation as Evaluation
     from prudent.explanation import Explanation as Explanation
     from prudent.explanation import explanations_html as explanations_html
     from prudent.frontier import Frontier as Frontier
@@ -56,6 +59,9 @@ _HOME = {
     "CausalPVAE": "models.causal",
     "Completions": "completions",
     "Conservative": "strategies",
+    "Evaluation": "evaluation.evaluation",
+    "cross_fit": "evaluation.cross_fitting",
+    "evaluate": "evaluation.evaluating",
     "Explanation": "explanation",
     "Fitted": "models.fitted",
     "Imputation": "strategies",

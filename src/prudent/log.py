@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from os import PathLike
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 from prudent.cells import row_name
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log_columns import ActionLabel, action_codes, label_actions, read_actions, read_numbers
-from prudent.reading import Table, read_table, to_table
+from prudent.reading import Table, like, read_table, rows_of, to_table
 from prudent.schema import AskedKind, Schema
 
 __all__ = ["ActionLabel", "ActionSummary", "ColumnSummary", "Log", "LogSummary", "read_log", "read_table"]
 
-_ARRAYS = ("values", "observed", "actions", "rewards", "propensities")
+_ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Log:
     `actions` index `action_labels`, -1 where none is recorded; `rewards` are NaN where there is none, and higher is
     always better inside: with `minimize` their sign is flipped. `propensities` are logged probabilities of the action
     that was taken. Rows without action or reward stay, since they still teach how features hang together.
+    `source` is the table they were read from, and `positions` the rows of it: see `cases`.
     """
 
     schema: Schema
@@ -76,6 +78,8 @@ class Log:
     minimize: bool = False
     notes: tuple[str, ...] = ()
     roles: Roles = Roles()
+    source: Any = None
+    positions: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -136,6 +140,8 @@ class Log:
         log = cls(
             *(schema, encoded.values, encoded.observed, actions, rewards, labels, propensities, minimize),
             roles=Roles(action, reward, propensity),
+            source=frame,
+            positions=np.arange(table.rows),
         )
         notes += _row_notes(log, action, reward)
         return replace(log, notes=tuple(notes))
@@ -153,6 +159,28 @@ class Log:
         first = min(max(round(share * len(self)), 1), len(self) - 1)
         order = np.random.default_rng(seed).permutation(len(self))
         return self.take(np.sort(order[:first])), self.take(np.sort(order[first:]))
+
+    def cases(self) -> Any:
+        """What was known about each row, as the kind of frame it was read from: all columns but action and outcome.
+
+        >>> log = Log.from_frame({"age": [31, 54], "dose": ["a", "b"], "died": [0, 1]}, action="dose", reward="died")
+        >>> log.take([1]).cases()["age"].to_list()
+        [54]
+        """
+        told = (self.roles.action, self.roles.reward, self.roles.propensity)
+        if self.source is None or self.positions is None:
+            return like(None, self.schema.decode(np.where(self.observed, self.values, np.nan)))
+        return rows_of(self.source, self.positions, without=told)
+
+    def fingerprints(self) -> np.ndarray:
+        """A number per row with action and reward that equal rows share: to notice rows that a model has seen."""
+        used = self.rewarded
+        arrays = (self.values, self.observed, self.actions.astype(np.int64), self.rewards.astype(np.float64))
+        cells = [np.ascontiguousarray(array[used]).reshape(int(used.sum()), -1).view(np.uint8) for array in arrays]
+        return np.array(
+            [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest()) for row in np.concatenate(cells, axis=1)],
+            dtype=np.uint64,
+        )
 
     def summary(self) -> LogSummary:
         """What `prudent inspect` prints: kinds, gaps, actions with their mean rewards, notes."""

@@ -61,12 +61,14 @@ class FittedPropensity:
 
     `taken` is the probability of the action that was taken, at least 1e-6, NaN where none was recorded;
     `probabilities` has one column per action label and rows that sum to one, or is None when only `taken` is known.
+    `imputed` is `taken` by each imputation of the gaps alone, [imputation, row]; None where nothing was imputed.
     """
 
     taken: np.ndarray
     probabilities: np.ndarray | None
     actions: np.ndarray
     action_labels: tuple[str | int | float | bool, ...]
+    imputed: np.ndarray | None = None
 
     def weights(self, clip: float = 10.0) -> np.ndarray:
         """Inverse propensities, cut at `clip` times their mean, then scaled to mean one over rows with an action.

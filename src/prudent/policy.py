@@ -1,7 +1,7 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -214,9 +214,21 @@ class Policy:
 
     def judge(self, encoded: Encoded) -> Judged:
         """Scores, expected and worst rewards for all rows, chunk by chunk (internal sign: higher is better)."""
-        parts = [_judge(self.strategy, self.plausible, self.caution, tables) for tables in self.tables(encoded)]
-        rows = len(encoded.flags)
-        return Judged(*(np.concatenate([np.asarray(part[i], np.float64) for part in parts])[:rows] for i in range(6)))
+        return judge_together([self], encoded)[0]
+
+    def probabilities(self, judged: Judged, encoded: Encoded) -> np.ndarray:
+        """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
+        labels = self.fitted.action_labels
+        permitted = np.ones(judged.scores.shape, bool)
+        chosen, reason = self._choose(judged, encoded, permitted)
+        if self.fallback is not None and self.fallback in labels:
+            chosen = np.where(reason == 2, labels.index(self.fallback), chosen)
+        certain = np.where((chosen < 0)[:, None], np.nan, np.eye(len(labels))[chosen])
+        if not self.strategy.stochastic:
+            return certain
+        weights = np.where(self._open(judged, permitted), judged.scores, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        return np.where((total > 0) & (reason == 0)[:, None], weights / np.where(total > 0, total, 1.0), certain)
 
     def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
         """Price tables, chunk by chunk; the last chunk is padded."""
@@ -258,16 +270,19 @@ class Policy:
 
     def _choose(self, judged: Judged, encoded: Encoded, permitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The chosen action's number (-1: none), and why there is none (0 chosen, 1 not allowed, 2 below floor)."""
-        open_ = permitted
-        if self.floor is not None:
-            internal = -self.floor if self.fitted.minimize else self.floor
-            open_ = permitted & (judged.worst >= internal)
+        open_ = self._open(judged, permitted)
         scores = np.where(open_, judged.scores, -np.inf)
         chosen = np.argmax(scores, axis=1)
         if self.strategy.stochastic:
             chosen = self._drawn(np.where(open_, judged.scores, 0.0), encoded, chosen)
         reason = np.where(~permitted.any(axis=1), 1, np.where(~open_.any(axis=1), 2, 0))
         return np.where(reason == 0, chosen, -1), reason
+
+    def _open(self, judged: Judged, permitted: np.ndarray) -> np.ndarray:
+        """The permitted actions whose worst plausible reward reaches the floor, [row, action]."""
+        if self.floor is None:
+            return permitted
+        return permitted & (judged.worst >= (-self.floor if self.fitted.minimize else self.floor))
 
     def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
         """A draw per row from its own bytes and the seed: the same record always gets the same answer."""
@@ -285,3 +300,28 @@ class Policy:
         total = weights.sum(axis=1)
         drawn = (np.cumsum(weights, axis=1) <= (uniform * total)[:, None]).sum(axis=1)
         return np.where(total > 0, np.minimum(drawn, weights.shape[1] - 1), otherwise)
+
+
+def judge_together(policies: Sequence[Policy], encoded: Encoded) -> list[Judged]:
+    """What each policy makes of the same rows; those that complete and price alike share that work."""
+    rows, found = len(encoded.flags), {}
+    for alike in _alike(policies):
+        parts: dict[int, list[tuple[Array, ...]]] = {index: [] for index in alike}
+        for tables in policies[alike[0]].tables(encoded):
+            for index, own in parts.items():
+                policy = policies[index]
+                own.append(_judge(policy.strategy, policy.plausible, policy.caution, tables))
+        for index, own in parts.items():
+            arrays = ([np.asarray(part[field], np.float64) for part in own] for field in range(len(Judged._fields)))
+            found[index] = Judged(*(np.concatenate(array)[:rows] for array in arrays))
+    return [found[index] for index in range(len(policies))]
+
+
+def _alike(policies: Sequence[Policy]) -> list[list[int]]:
+    """The policies by number, grouped by what their price tables depend on."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, policy in enumerate(policies):
+        doubted = policy.caution.doubt if policy.searched else policy.caution.doubt > 0
+        key = (id(policy.fitted.model), policy.completions, policy.seed, policy.literal, policy.search, doubted)
+        groups.setdefault((*key, index) if policy.searched else key, []).append(index)
+    return list(groups.values())

@@ -8,8 +8,6 @@ scikit-learn and SciPy are imported inside the functions: `import prudent` stays
 """
 
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,16 @@ import numpy as np
 
 from prudent.errors import InputProblem, is_whole, require
 from prudent.overlap import FittedPropensity, Overlap
+from prudent.tabular import (
+    BOOSTED_COLUMNS,
+    across_folds,
+    completed_tables,
+    deal_folds,
+    learning_from_some,
+    native_table,
+    numeric_table,
+    single_thread,
+)
 
 if TYPE_CHECKING:
     from prudent.log import Log
@@ -26,14 +34,7 @@ __all__ = ["Boosted", "FittedPropensity", "ImputedLogistic", "Known", "Overlap"]
 
 FLOOR = 1e-6
 
-IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all rows are completed
-LEARNING_ROWS = 50_000  # what one fold's classifier is fitted on at most
 CALIBRATION_ROWS = 20_000
-NEAREST_COLUMNS = 20  # predictors per chained equation in wide tables
-CHAINED_COLUMNS = 400  # beyond this many encoded columns gaps are filled by the mean
-ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
-BOOSTED_COLUMNS = 40  # each split of a boosted tree looks at about this many columns
-BOOSTED_LEVELS = 250  # scikit-learn's boosting takes at most 255 levels; rarer ones become gaps
 PENALTIES = (0.001, 0.01, 0.1, 1.0)  # inverse strengths tried for the logistic regression
 
 
@@ -89,15 +90,16 @@ class ImputedLogistic:
 
     def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
         """Estimate π0(a | x̃) for every row of the log."""
-        fold = _deal_folds(log, self.folds, seed)
+        fold = deal_folds(log, self.folds, seed)
         n_actions = len(log.action_labels)
 
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
             return _logistic(tables, log.actions, n_actions, train, rows)
 
-        with _single_thread():
-            tables = _completed_tables(_numeric_table(log), self.imputations, seed)
-            return _fitted(log, _cross_fit(fold, _learning_from_some(predict, seed)))
+        with single_thread():
+            tables = completed_tables(numeric_table(log), self.imputations, seed)
+            each = across_folds(fold, learning_from_some(predict, seed))
+        return _fitted(log, each.mean(axis=1), each if len(tables) > 1 else None)
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ class Boosted:
 
     def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
         """Estimate π0(a | x̃) for every row of the log."""
-        fold = _deal_folds(log, self.folds, seed)
-        values, categorical = _native_table(log)
+        fold = deal_folds(log, self.folds, seed)
+        values, categorical = native_table(log)
         n_actions = len(log.action_labels)
         # one tree per action and round: many actions get fewer rounds, so that the time stays bounded
         longest = int(np.clip(500 / max(n_actions, 1), 20, 100))
@@ -127,69 +129,22 @@ class Boosted:
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
             return _boosting(values, categorical, log.actions, n_actions, train, rows, stages, seed)
 
-        with _single_thread():
-            staged = _cross_fit(fold, _learning_from_some(predict, seed))
+        with single_thread():
+            staged = across_folds(fold, learning_from_some(predict, seed))
         return _fitted(log, _calibrated(staged, log.actions, fold, seed))
 
 
-def _single_thread() -> AbstractContextManager[object]:
-    """Learning rows are bounded, so threads gain little, and on a busy machine they wait for one another."""
-    import sklearn.ensemble  # noqa: F401  only libraries that are already loaded can be limited
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
-def _fitted(log: "Log", probabilities: np.ndarray) -> FittedPropensity:
+def _fitted(log: "Log", probabilities: np.ndarray, imputed: np.ndarray | None = None) -> FittedPropensity:
+    """From [row, action], and where gaps were imputed also from each imputation alone, [row, imputation, action]."""
     probabilities = np.maximum(probabilities, FLOOR)
     probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
     actions = np.asarray(log.actions)
-    own = probabilities[np.arange(len(actions)), np.maximum(actions, 0)]
-    taken = np.where(actions >= 0, np.maximum(own, FLOOR), np.nan)
-    return FittedPropensity(taken, probabilities, actions, log.action_labels)
-
-
-# --- cross-fitting ---
-
-Predictor = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (training rows, rows to predict) -> [row, ..., action]
-
-
-def _deal_folds(log: "Log", folds: int, seed: int) -> np.ndarray:
-    """Fold of each row, -1 with no action. Dealing in order of action stratifies, and cannot fail on rare actions."""
-    acted = np.random.default_rng(seed).permutation(np.flatnonzero(log.actions >= 0))
-    if len(acted) < 2:
-        raise InputProblem(
-            f"Propensities are estimated from the rows with an action, and the log has {len(acted)}. "
-            "At least 2 are needed; name the right action column, or give logged probabilities and use Known()."
-        )
-    acted = acted[np.argsort(np.asarray(log.actions)[acted], kind="stable")]
-    fold = np.full(len(log.actions), -1)
-    fold[acted] = np.arange(len(acted)) % min(folds, len(acted))
-    return fold
-
-
-def _cross_fit(fold: np.ndarray, predict: Predictor) -> np.ndarray:
-    folds, result = int(fold.max()) + 1, None
-    for held in range(folds):
-        rows = np.flatnonzero((fold == held) | (fold < 0))
-        predicted = predict(np.flatnonzero((fold >= 0) & (fold != held)), rows)
-        if result is None:
-            result = np.zeros((len(fold), *predicted.shape[1:]))
-        share = np.where(fold[rows] == held, 1.0, 1 / folds).reshape(-1, *(1,) * (predicted.ndim - 1))
-        result[rows] += share * predicted
-    assert result is not None  # there are always at least two folds
-    return result
-
-
-def _learning_from_some(predict: Predictor, seed: int) -> Predictor:
-    """The same predictor on at most LEARNING_ROWS training rows, so that huge logs cost no more than large ones."""
-
-    def bounded(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        if len(train) > LEARNING_ROWS:
-            train = np.sort(np.random.default_rng(seed).choice(train, LEARNING_ROWS, replace=False))
-        return predict(train, rows)
-
-    return bounded
+    index = np.arange(len(actions)), np.maximum(actions, 0)
+    taken = np.where(actions >= 0, np.maximum(probabilities[index], FLOOR), np.nan)
+    each = None
+    if imputed is not None:
+        each = np.where(actions >= 0, np.maximum(imputed[index[0], :, index[1]].T, FLOOR), np.nan)
+    return FittedPropensity(taken, probabilities, actions, log.action_labels, each)
 
 
 def _over_all_actions(predicted: np.ndarray, classes: np.ndarray, n_actions: int, n_train: int) -> np.ndarray:
@@ -204,87 +159,28 @@ def _frequencies(actions: np.ndarray, n_actions: int) -> np.ndarray:
     return counts / counts.sum()
 
 
-# --- tables as the learners want them ---
-
-
-def _ranks(column: np.ndarray) -> np.ndarray:
-    """Category indices renumbered from the most to the least frequent; NaN stays."""
-    present = ~np.isnan(column)
-    levels, inverse, counts = np.unique(column[present], return_inverse=True, return_counts=True)
-    rank = np.empty(len(levels))
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(levels))
-    ranked = np.full(len(column), np.nan)
-    ranked[present] = rank[inverse]
-    return ranked
-
-
-def _native_table(log: "Log") -> tuple[np.ndarray, np.ndarray]:
-    """Encoded values with NaN in the gaps, categories as small whole numbers, and which columns are categorical."""
-    values = np.where(log.observed, log.values, np.nan).astype(np.float64)
-    categorical = np.array([column.likelihood == "categorical" for column in log.schema.columns], dtype=bool)
-    for index in np.flatnonzero(categorical):
-        ranks = _ranks(values[:, index])
-        values[:, index] = np.where(ranks < BOOSTED_LEVELS, ranks, np.nan)
-    return values, categorical
-
-
-def _numeric_table(log: "Log") -> np.ndarray:
-    """Encoded values with NaN in the gaps and categories as one-hot columns; columns that never vary are left out."""
-    values, categorical = _native_table(log)
-    columns = []
-    for index in range(values.shape[1]):
-        column = values[:, index]
-        if categorical[index]:
-            levels = min(int(np.nanmax(column, initial=-1)) + 1, ONE_HOT_LEVELS)
-            columns += [np.where(np.isnan(column), np.nan, column == level) for level in range(levels)]
-        else:
-            columns.append(column)
-    varying = [column for column in columns if np.nanmax(column, initial=-np.inf) > np.nanmin(column, initial=np.inf)]
-    return np.stack(varying, axis=1) if varying else np.empty((len(values), 0))
-
-
-def _completed_tables(table: np.ndarray, imputations: int, seed: int) -> list[np.ndarray]:
-    """Draw the gaps by chained equations; with no gaps, or too many columns for chains, one table is all there is."""
-    gaps, width = np.isnan(table), table.shape[1]
-    if not gaps.any():
-        return [table]
-    if width > CHAINED_COLUMNS:
-        return [np.where(gaps, np.nanmean(table, axis=0), table)]
-    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-    from sklearn.impute import IterativeImputer
-
-    rng = np.random.default_rng(seed)
-    some = rng.permutation(len(table))[: IMPUTER_ROWS if width <= NEAREST_COLUMNS else IMPUTER_ROWS // 2]
-    chain = IterativeImputer(
-        sample_posterior=True,
-        max_iter=int(np.clip(160 // width, 2, 10)),
-        n_nearest_features=NEAREST_COLUMNS if width > NEAREST_COLUMNS else None,
-        keep_empty_features=True,
-        random_state=seed,
-    ).fit(table[some])
-    return [np.asarray(chain.transform(table)) for _ in range(imputations)]
-
-
 # --- learners ---
 
 
 def _logistic(
     tables: list[np.ndarray], actions: np.ndarray, n_actions: int, train: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
+    """Probabilities by each completed table alone: [row, imputation, action]."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     if tables[0].shape[1] == 0 or len(np.unique(actions[train])) < 2:
-        return np.tile(_frequencies(actions[train], n_actions), (len(rows), 1))
+        return np.tile(_frequencies(actions[train], n_actions), (len(rows), len(tables), 1))
     with warnings.catch_warnings():
         # stopping early only means a slightly stronger penalty, and the penalty is chosen by held-out loss anyway
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=_best_penalty(tables[0], actions, n_actions, train), max_iter=200, warm_start=True)
-        total = np.zeros((len(rows), n_actions))
-        for table in tables:
+        predicted = np.empty((len(rows), len(tables), n_actions))
+        for index, table in enumerate(tables):
             model.fit(table[train], actions[train])
-            total += _over_all_actions(model.predict_proba(table[rows]), model.classes_, n_actions, len(train))
-    return total / len(tables)
+            own = model.predict_proba(table[rows])
+            predicted[:, index] = _over_all_actions(own, model.classes_, n_actions, len(train))
+    return predicted
 
 
 def _best_penalty(table: np.ndarray, actions: np.ndarray, n_actions: int, train: np.ndarray) -> float:

@@ -230,6 +230,17 @@ def _require_columns(file: Path, frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
+def rows_of(frame: Any, positions: np.ndarray, without: Iterable[str | None] = ()) -> Any:
+    """Some rows of a frame, as a frame of the same kind; what is no frame becomes a polars one."""
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not nw.dependencies.is_into_dataframe(frame):
+        table = to_table(frame)
+        frame = pl.DataFrame([_to_polars(name, table.sources[name]) for name in table.names])
+    known, left_out = nw.from_native(frame, eager_only=True), set(without)
+    return known[positions.tolist()].select([n for n in known.columns if str(n) not in left_out]).to_native()
+
+
 def like(frame: Any, columns: dict[str, list[Any]]) -> Any:
     """New columns as a frame of the same kind; what is no frame (records, a mapping) gets a polars one."""
     if nw.dependencies.is_into_dataframe(frame) and not isinstance(frame, pl.LazyFrame):

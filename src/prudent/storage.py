@@ -33,7 +33,8 @@ from prudent.propensity import Boosted, ImputedLogistic, Known
 from prudent.schema import Schema
 
 FORMAT = "prudent model"
-VERSION = 2
+SEEN = "rows it was fitted on"
+VERSION = 3
 SETTINGS: dict[str, Callable[..., Any]] = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}
 PROPENSITIES: dict[str, Callable[..., Any]] = {"imputed_logistic": ImputedLogistic, "boosted": Boosted, "known": Known}
 
@@ -51,7 +52,7 @@ def save(fitted: Fitted, path: str | PathLike[str]) -> None:
     if folder.is_dir() and not (folder / "model.json").exists() and not all(map(_own, folder.iterdir())):
         raise InputProblem(f"The folder '{folder}' holds other things than a model. Name a new or empty folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    data = save_arrays(_arrays(fitted.model))
+    data = save_arrays(_arrays(fitted.model) | {SEEN: fitted.fingerprints})
     digest = hashlib.sha256(data).hexdigest()
     description = {
         "format": FORMAT,
@@ -94,7 +95,8 @@ def load(path: str | PathLike[str]) -> Fitted:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise _damaged(folder / "model.json", f"it lacks or garbles {problem}") from problem
-    return Fitted(_filled(blank, folder, file, digest), settings, schema, labels, minimize, report, roles)
+    model, seen = _filled(blank, folder, file, digest)
+    return Fitted(model, settings, schema, labels, minimize, report, roles, seen)
 
 
 def _own(path: Path) -> bool:
@@ -135,7 +137,8 @@ def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:
     return {jax.tree_util.keystr(path): np.array(leaf, order="C") for path, leaf in leaves}
 
 
-def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
+def _filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.ndarray]:
+    """The model's arrays in their places, and the fingerprints of the rows it was fitted on."""
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise _damaged(path, "its arrays file is missing")
@@ -161,7 +164,10 @@ def _filled(blank: Any, folder: Path, file: str, digest: str) -> Any:
             raise _damaged(path, f"array {jax.tree_util.keystr(at)} does not fit the model")
         return jnp.asarray(stored)
 
-    return jax.tree_util.tree_map_with_path(fill, blank)
+    seen = arrays.get(SEEN)
+    if seen is None or seen.dtype != np.uint64 or seen.ndim != 1:
+        raise _damaged(path, "it does not say which rows the model has seen")
+    return jax.tree_util.tree_map_with_path(fill, blank), seen
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:

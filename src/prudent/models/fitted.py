@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from prudent.log import ActionLabel, Log, Roles
 from prudent.models.fitting import FitReport
@@ -31,10 +33,13 @@ class Fitted:
     minimize: bool
     report: FitReport
     roles: Roles = Roles()
+    fingerprints: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """Of the rows it was fitted on, sorted: so that an evaluation on the same rows is noticed."""
 
     @classmethod
     def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> Fitted:
-        return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles)
+        seen = np.sort(log.fingerprints())
+        return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles, seen)
 
     def read(self, frame: Any) -> Log:
         """Another table of decisions, e.g. held-out ones, read as the model's own log was."""

@@ -1,0 +1,70 @@
+"""Cross-fitting: learn several times, each time without a part of the log, so that all of the log can also judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prudent.errors import InputProblem, is_whole, require
+from prudent.log import Log
+from prudent.models.fitted import Fitted
+from prudent.policy import Policy
+from prudent.strategies import Strategy
+
+
+def cross_fit(settings: Any, log: Log, *, folds: int = 5, seed: int = 0) -> "CrossFitted":
+    """Fit a model `folds` times, each without one fold of the log's rows.
+
+    Its policies can be evaluated on the whole of that log: every row is decided and priced by the model that has not
+    seen it. What is judged is the way of learning, with a little less data than there is; to act, fit on all of it.
+    """
+    require(hasattr(settings, "fit"), "cross_fit", "settings", "be a model to fit, e.g. CausalPVAE()", settings)
+    require(is_whole(folds, 2), "cross_fit", "folds", "be a whole number of at least 2", folds)
+    require(isinstance(log, Log) and len(log) >= folds, "cross_fit", "log", "be a Log with a row per fold", log)
+    # rows that look the same stay together, so that none is judged by a model that saw its twin
+    marks = np.zeros(len(log), np.uint64)
+    marks[log.rewarded] = log.fingerprints()
+    marks[~log.rewarded] = np.arange(int((~log.rewarded).sum()), dtype=np.uint64)
+    _, group = np.unique(marks, return_inverse=True)
+    fold = (np.random.default_rng(seed).permutation(int(group.max()) + 1) % folds)[group]
+    return CrossFitted(tuple(settings.fit(log.take(fold != held), seed=seed) for held in range(folds)))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """Models fitted without one fold each; see `cross_fit`."""
+
+    models: tuple[Fitted, ...]
+
+    def policy(self, strategy: Strategy | None = None, **options: Any) -> "CrossFittedPolicy":
+        """The policy of each model by the same strategy; options as in `prudent.Policy`."""
+        return CrossFittedPolicy(self, tuple(model.policy(strategy, **options) for model in self.models))
+
+    def unseen(self, log: Log) -> np.ndarray:
+        """For each row the number of the first model that has not seen it."""
+        seen = np.stack([rows_seen(model, log) for model in self.models])
+        if seen.all(axis=0).any():
+            raise InputProblem(
+                "Every fold's model has seen some of these rows; evaluate on the log that was cross-fitted, or on "
+                "decisions that none of them saw."
+            )
+        return np.argmin(seen, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFittedPolicy:
+    """A strategy on cross-fitted models: for evaluation, where every row gets the model that has not seen it."""
+
+    cross_fitted: CrossFitted
+    policies: Sequence[Policy]
+
+    def unseen(self, log: Log) -> np.ndarray:
+        return self.cross_fitted.unseen(log)
+
+
+def rows_seen(fitted: Fitted, log: Log) -> np.ndarray:
+    """Which rows of a log, read by this model, look exactly like rows it was fitted on; those with no reward do not."""
+    seen = np.zeros(len(log), bool)
+    seen[log.rewarded] = np.isin(log.fingerprints(), fitted.fingerprints)
+    return seen

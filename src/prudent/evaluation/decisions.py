@@ -1,0 +1,170 @@
+"""What each policy would do on the rows of a log: probabilities of every action, however the policy is given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from prudent.advice import Advice
+from prudent.cells import did_you_mean, label_text
+from prudent.errors import InputProblem, require
+from prudent.evaluation.cross_fitting import CrossFittedPolicy
+from prudent.log import ActionLabel, Log
+from prudent.models.fitted import Fitted
+from prudent.policy import Policy, judge_together
+from prudent.reading import to_table
+from prudent.schema import Encoded
+
+Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
+"""A policy of prudent, or any function from a frame of cases to what it would do: one label per row (empty: refer), the
+`Advice` of a policy, or probabilities, as an array [row, action] in the order of the log's labels or a frame with one
+column per action."""
+
+LOGGED = "as logged"
+
+
+def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:
+    """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN."""
+    own = {name: policy for name, policy in policies.items() if isinstance(policy, Policy)}
+    found = dict(zip(own, _of_policies(list(own.values()), log), strict=True))
+    for name, policy in policies.items():
+        if isinstance(policy, CrossFittedPolicy):
+            found[name] = _mixed([_of_policies([part], log)[0] for part in policy.policies], policy.unseen(log))
+        elif not isinstance(policy, Policy):
+            require(callable(policy), "evaluate", "policies", "hold policies or functions of a frame", policy)
+            found[name] = _answered(name, policy(log.cases()), log)
+    return {name: found[name] for name in policies}
+
+
+def constant(log: Log, index: int) -> np.ndarray:
+    """Always the same action."""
+    return np.tile(np.eye(len(log.action_labels))[index], (len(log), 1))
+
+
+def as_logged(log: Log) -> np.ndarray:
+    """Every row decided as it was: by the people, or whatever else, that wrote the log."""
+    return np.full((len(log), len(log.action_labels)), np.nan)
+
+
+def read_by(log: Log, fitted: Fitted) -> Log:
+    """The log as a model reads it: its columns, its scales, its actions. Rows stay the same."""
+    if log.schema == fitted.schema and log.action_labels == fitted.action_labels and log.minimize == fitted.minimize:
+        return log
+    if log.minimize != fitted.minimize:
+        raise InputProblem(
+            "The log and the model disagree on whether a lower reward is better (minimize); read the log with "
+            "fitted.read(frame)."
+        )
+    if log.source is None or log.positions is None:
+        raise InputProblem(
+            "The log was not read as the model's own was, and the table behind it is not known; read it with "
+            "fitted.read(frame)."
+        )
+    positions = {label_text(label): index for index, label in enumerate(fitted.action_labels)}
+    codes = np.array([positions.get(label_text(label), -1) for label in log.action_labels] + [-1])
+    encoded = fitted.schema.encode(log.cases())
+    return replace(
+        log,
+        schema=fitted.schema,
+        values=encoded.values,
+        observed=encoded.observed,
+        actions=codes[log.actions],
+        action_labels=fitted.action_labels,
+    )
+
+
+def encoded_rows(log: Log) -> Encoded:
+    return Encoded(log.values, log.observed, [""] * len(log))
+
+
+def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
+    """Policies of several models may stand side by side; those of one model share its work."""
+    found: dict[int, np.ndarray] = {}
+    for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
+        own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
+        encoded = encoded_rows(read_by(log, fitted))
+        _require_labels(fitted, log)
+        for index, judged in zip(own, judge_together([policies[i] for i in own], encoded), strict=True):
+            found[index] = policies[index].probabilities(judged, encoded)
+    return [found[index] for index in range(len(policies))]
+
+
+def _require_labels(fitted: Fitted, log: Log) -> None:
+    if tuple(map(label_text, fitted.action_labels)) != tuple(map(label_text, log.action_labels)):
+        raise InputProblem(
+            f"The model knows the actions {', '.join(map(label_text, fitted.action_labels))} and the log has "
+            f"{', '.join(map(label_text, log.action_labels))}; read the log with fitted.read(frame)."
+        )
+
+
+def _mixed(parts: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
+    """Each row from the part that is named for it."""
+    return np.stack(parts)[which, np.arange(len(which))]
+
+
+def _answered(name: str, answer: Any, log: Log) -> np.ndarray:
+    """What a user's function answered, as probabilities."""
+    if isinstance(answer, Advice):
+        return _of_labels(name, answer.actions, log)
+    if not isinstance(answer, np.ndarray) and hasattr(answer, "columns"):
+        return _of_columns(name, answer, log)
+    listed: Any = answer.to_list() if hasattr(answer, "to_list") else answer
+    values = np.asarray(listed)
+    if values.ndim == 2:
+        return _checked(name, values.astype(np.float64), log)
+    if values.ndim != 1:
+        raise InputProblem(
+            f"Policy '{name}' must answer one label per row, or probabilities [row, action]. Got an array of shape "
+            f"{values.shape} instead."
+        )
+    return _of_labels(name, list(listed), log)
+
+
+def _of_columns(name: str, frame: Any, log: Log) -> np.ndarray:
+    table = to_table(frame)
+    texts = {label_text(column): column for column in table.names}
+    labels = [label_text(label) for label in log.action_labels]
+    absent = [label for label in labels if label not in texts]
+    if absent:
+        raise InputProblem(
+            f"Policy '{name}' answered a frame with no column for action '{absent[0]}'; it needs one per action of the "
+            f"log ({', '.join(labels)}), with its probability."
+        )
+    return _checked(name, np.stack([table.cells(texts[label]).cast(float).to_numpy() for label in labels], axis=1), log)
+
+
+def _checked(name: str, probabilities: np.ndarray, log: Log) -> np.ndarray:
+    shape = (len(log), len(log.action_labels))
+    if probabilities.shape != shape:
+        raise InputProblem(
+            f"Policy '{name}' answered probabilities of shape {probabilities.shape} and the log has {shape[0]} rows "
+            f"and {shape[1]} actions ({', '.join(map(label_text, log.action_labels))}); give one column for each."
+        )
+    sums = probabilities.sum(axis=1)
+    wrong = ~np.isnan(sums) & (np.abs(sums - 1) > 1e-6) | (probabilities < 0).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputProblem(
+            f"Policy '{name}' answered probabilities that are negative or do not sum to one, first in row {row} of the "
+            f"rows evaluated ({probabilities[row].tolist()}); each row must sum to one."
+        )
+    return np.where(np.isnan(sums)[:, None], np.nan, probabilities)
+
+
+def _of_labels(name: str, labels: Sequence[ActionLabel | None], log: Log) -> np.ndarray:
+    if len(labels) != len(log):
+        raise InputProblem(
+            f"Policy '{name}' answered {len(labels)} labels for {len(log)} rows; it must answer one per row."
+        )
+    positions = {label_text(label): index for index, label in enumerate(log.action_labels)}
+    spelled = {label: label_text(label) for label in set(labels) if label is not None and label == label}
+    texts = [spelled.get(label) for label in labels]  # pyright: ignore[reportArgumentType]
+    for row, text in enumerate(texts):
+        if text is not None and text not in positions:
+            raise InputProblem(
+                f"Policy '{name}' answered '{text}' in row {row} of the rows evaluated, and the log has no such "
+                f"action, so it cannot say how that turns out. {did_you_mean(text, list(positions))}"
+            )
+    codes = np.array([-1 if text is None else positions[text] for text in texts])
+    return np.where((codes < 0)[:, None], np.nan, np.eye(len(positions))[codes])

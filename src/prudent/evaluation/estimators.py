@@ -1,0 +1,210 @@
+"""Off-policy estimators: what would a policy have earned, had it decided in place of those who wrote the log?
+
+Each class gives only its per-row terms (w weights, R rewards, θ̂ prices, see `Evidence`); value, interval and tail are
+derived once, for all alike. Three of them limit the weights. Their limit is chosen from the data by one rule: among
+quantiles of the weights and no limit at all, the one with the least estimated mean squared error, that is the variance
+of the value plus the square of an upper bound on the bias that the limit brings (what it takes off the terms: its mean
+and, since the rows that matter most are few, one standard error more).
+"""
+
+import abc
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.errors import is_number, require
+from prudent.evaluation.terms import Evidence, Terms
+
+QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)
+
+
+class Estimator(abc.ABC):
+    """One way to read a log. Subclasses are final."""
+
+    name: str
+    uses_prices: bool
+    uses_weights: bool
+
+    @abc.abstractmethod
+    def terms(self, evidence: Evidence) -> Terms:
+        """The per-row terms of the policy's value."""
+
+    def tail_weights(self, evidence: Evidence) -> np.ndarray:
+        """The weight each logged outcome has in the policy's distribution of outcomes; all zero where it has none."""
+        return evidence.weights if self.uses_weights else np.zeros(len(evidence))
+
+
+@dataclass(frozen=True)
+class Direct(Estimator):
+    """The mean of what the model expects of the policy's actions: as good as the model, however little it saw."""
+
+    name = "direct"
+    uses_prices, uses_weights = True, False
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return Terms.mean(evidence.policy_prices)
+
+
+@dataclass(frozen=True)
+class InversePropensity(Estimator):
+    """IPS, mean of wR: right on average when the propensities are, and wide (Horvitz and Thompson, 1952)."""
+
+    name = "ips"
+    uses_prices, uses_weights = False, True
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return Terms.mean(evidence.weights * evidence.rewards)
+
+
+@dataclass(frozen=True)
+class ClippedInversePropensity(Estimator):
+    """IPS with weights cut at `limit`: less spread, biased towards zero (Ionides, 2008)."""
+
+    limit: float | None = None
+    name = "clipped ips"
+    uses_prices, uses_weights = False, True
+
+    def __post_init__(self) -> None:
+        _require_limit(self)
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return Terms.mean(self.tail_weights(evidence) * evidence.rewards)
+
+    def tail_weights(self, evidence: Evidence) -> np.ndarray:
+        return _limited(self.limit, evidence.weights, evidence.rewards, np.zeros(len(evidence)), np.minimum)
+
+
+@dataclass(frozen=True)
+class SelfNormalised(Estimator):
+    """SNIPS, Σ wR / Σ w: a weighted mean of rewards, never outside their range (Swaminathan and Joachims, 2015)."""
+
+    name = "self-normalised ips"
+    uses_prices, uses_weights = False, True
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return Terms.ratio(evidence.weights * evidence.rewards, evidence.weights)
+
+
+@dataclass(frozen=True)
+class DoublyRobust(Estimator):
+    """DR, the model's expectation corrected by its weighted errors: right when either the model or π̂0 is.
+
+    Robins, Rotnitzky and Zhao, 1994; Dudík, Langford and Li, 2011.
+    """
+
+    name = "dr"
+    uses_prices, uses_weights = True, True
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return Terms.mean(evidence.policy_prices + evidence.weights * (evidence.rewards - evidence.logged_prices))
+
+
+@dataclass(frozen=True)
+class SelfNormalisedDoublyRobust(Estimator):
+    """DR whose correction is divided by Σ w instead of the number of rows."""
+
+    name = "self-normalised dr"
+    uses_prices, uses_weights = True, True
+
+    def terms(self, evidence: Evidence) -> Terms:
+        errors = evidence.weights * (evidence.rewards - evidence.logged_prices)
+        return Terms.mean(evidence.policy_prices) + Terms.ratio(errors, evidence.weights)
+
+
+@dataclass(frozen=True)
+class SwitchDoublyRobust(Estimator):
+    """DR where the weight is at most `limit`, the model alone where it is larger (Wang, Agarwal and Dudík, 2017)."""
+
+    limit: float | None = None
+    name = "switch dr"
+    uses_prices, uses_weights = True, True
+
+    def __post_init__(self) -> None:
+        _require_limit(self)
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return _corrected(evidence, self.tail_weights(evidence))
+
+    def tail_weights(self, evidence: Evidence) -> np.ndarray:
+        residuals = evidence.rewards - evidence.logged_prices
+        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, _switched)
+
+
+@dataclass(frozen=True)
+class ShrunkDoublyRobust(Estimator):
+    """DR with optimistic shrinkage: weights λw / (w² + λ), λ = `limit`² (Su, Dimakopoulou and others, 2020).
+
+    A weight far below the limit stays as it is; the largest that any can become is half the limit.
+    """
+
+    limit: float | None = None
+    name = "shrunk dr"
+    uses_prices, uses_weights = True, True
+
+    def __post_init__(self) -> None:
+        _require_limit(self)
+
+    def terms(self, evidence: Evidence) -> Terms:
+        return _corrected(evidence, self.tail_weights(evidence))
+
+    def tail_weights(self, evidence: Evidence) -> np.ndarray:
+        residuals = evidence.rewards - evidence.logged_prices
+        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, _shrunk)
+
+
+def _corrected(evidence: Evidence, weights: np.ndarray) -> Terms:
+    return Terms.mean(evidence.policy_prices + weights * (evidence.rewards - evidence.logged_prices))
+
+
+def _switched(weights: np.ndarray, limit: float) -> np.ndarray:
+    return np.where(weights <= limit, weights, 0.0)
+
+
+def _shrunk(weights: np.ndarray, limit: float) -> np.ndarray:
+    return weights / ((weights / limit) ** 2 + 1) if math.isfinite(limit) else weights
+
+
+def _limited(
+    limit: float | None,
+    weights: np.ndarray,
+    residuals: np.ndarray,
+    base: np.ndarray,
+    limiting: Callable[[np.ndarray, float], np.ndarray],
+) -> np.ndarray:
+    """The weights under the limit that was given, or under the one with the least estimated mean squared error."""
+    if limit is not None:
+        return limiting(weights, limit)
+    positive = weights[weights > 0]
+    if not len(positive):
+        return weights
+    limits = [*np.unique(np.quantile(positive, QUANTILES)), math.inf]
+    candidates = [limiting(weights, one) for one in reversed(limits)]  # of equals, the one that changes least
+    errors = [_squared_error(kept, weights, residuals, base) for kept in candidates]
+    return candidates[int(np.argmin(errors))]
+
+
+def _squared_error(kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray, base: np.ndarray) -> float:
+    rows = len(weights)
+    lost = (weights - kept) * residuals
+    bias = abs(lost.mean()) + lost.std() / math.sqrt(rows)
+    return float(np.var(base + kept * residuals) / rows + bias**2)
+
+
+def _require_limit(estimator: "ClippedInversePropensity | SwitchDoublyRobust | ShrunkDoublyRobust") -> None:
+    limit = estimator.limit
+    right = limit is None or (is_number(limit) and limit > 0) or limit == math.inf
+    require(right, type(estimator).__name__, "limit", "be above 0, or None to choose it from the data", limit)
+
+
+EVERY_ESTIMATOR: tuple[Estimator, ...] = (
+    Direct(),
+    InversePropensity(),
+    ClippedInversePropensity(),
+    SelfNormalised(),
+    DoublyRobust(),
+    SelfNormalisedDoublyRobust(),
+    SwitchDoublyRobust(),
+    ShrunkDoublyRobust(),
+)

@@ -1,0 +1,224 @@
+"""Evaluation: what a log says about several policies, with intervals, tails and comparisons. Rewards are in the log's
+units and sign."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from prudent.cells import did_you_mean
+from prudent.errors import InputProblem
+from prudent.evaluation.decisions import LOGGED
+from prudent.evaluation.estimators import Estimator
+from prudent.evaluation.intervals import Estimate, Imputed, Interval, LogarithmicSmoothing
+from prudent.evaluation.prices import Prices
+from prudent.evaluation.tails import worst_mean
+from prudent.evaluation.terms import Evidence, Terms, between_imputations
+from prudent.log import Log
+from prudent.overlap import FittedPropensity
+
+if TYPE_CHECKING:
+    from prudent.evaluation.diagnostics import Diagnosis
+
+HEADLINE = ("self-normalised dr", "dr")
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How policies are judged: the settings of `evaluate`."""
+
+    estimators: tuple[Estimator, ...]
+    interval: Interval
+    level: float
+    below: float | None
+    worst_share: float
+
+
+class Measured(NamedTuple):
+    """Something about a policy before it has an interval: its terms, and its value by each imputation alone."""
+
+    terms: Terms
+    imputed: list[float]
+
+    @classmethod
+    def of(cls, evidence: Evidence, terms: Callable[[Evidence], Terms]) -> "Measured":
+        return cls(terms(evidence), [terms(one).value for one in evidence.imputations()])
+
+    def minus(self, other: "Measured") -> "Measured":
+        """Paired: the difference on the same rows and imputations."""
+        pairs = zip(self.imputed, other.imputed, strict=True)
+        return Measured(self.terms - other.terms, [own - theirs for own, theirs in pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Policies judged on the same logged decisions.
+
+    asked: the names of the policies that were given; `names` has also the log's own decisions and constant actions.
+    probabilities: of every action by policy, [row, action]; NaN in rows decided as logged.
+    """
+
+    log: Log
+    asked: tuple[str, ...]
+    probabilities: dict[str, np.ndarray]
+    propensity: FittedPropensity
+    prices: Prices
+    judging: Judging
+    notes: tuple[str, ...]
+    _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.probabilities)
+
+    @property
+    def headline(self) -> Estimator:
+        """The estimator that is shown first: doubly robust where it was asked for."""
+        found = {one.name: one for one in self.judging.estimators}
+        return next((found[name] for name in HEADLINE if name in found), self.judging.estimators[0])
+
+    def evidence(self, policy: str) -> Evidence:
+        """Weights, rewards and prices of a policy, row by row, in the inner sign (higher is better)."""
+        return self._found(policy, tail=False)
+
+    def tail_evidence(self, policy: str) -> Evidence:
+        """The same for another outcome of each row: 1 where it was beyond the threshold, else 0."""
+        if self.judging.below is None:
+            raise InputProblem("No threshold was given, so there is no tail; evaluate with below=..., a reward.")
+        return self._found(policy, tail=True)
+
+    def estimate(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """What the policy would have earned per decision."""
+        return self._signed(self._interval(self._value(policy, self._estimator(estimator)), interval))
+
+    def difference(
+        self,
+        policy: str,
+        other: str = LOGGED,
+        estimator: Estimator | str | None = None,
+        interval: Interval | None = None,
+    ) -> Estimate:
+        """How much more `policy` would have earned than `other`, paired: row by row on the same decisions."""
+        chosen = self._estimator(estimator)
+        found = self._value(policy, chosen).minus(self._value(other, chosen))
+        return self._signed(self._interval(found, interval))
+
+    def tail_share(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """The share of outcomes beyond the threshold that `evaluate` was given."""
+        return _as_share(self._interval(self._tail(policy, self._estimator(estimator)), interval))
+
+    def worst_mean(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """The mean of the worst outcomes (CVaR), by the estimator's weights; NaN for an estimator without weights."""
+        return self._signed(self._interval(self._worst(policy, self._estimator(estimator)), interval))
+
+    def lower_bound(self, policy: str, level: float | None = None) -> float:
+        """What the policy's value is at least, with probability `level`, however large the weights.
+
+        Logarithmic smoothing of inverse propensities; with a minimised reward it is what the value is at most.
+        """
+        bound = LogarithmicSmoothing().lower_bound(self.evidence(policy), level or self.judging.level)
+        return -bound if self.log.minimize else bound
+
+    def diagnose(self, policy: str) -> "Diagnosis":
+        """Whether the log can answer for this policy: weights, overlap, balance, and a verdict in a sentence."""
+        from prudent.evaluation.diagnostics import diagnose
+
+        return diagnose(self, policy)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per policy and estimator: value, gain over the decisions as logged, tail and worst mean."""
+        return pl.DataFrame([record for policy in self.names for record in self._records(policy)], strict=False)
+
+    def _records(self, policy: str) -> Iterator[dict[str, Any]]:
+        """All estimators of one policy; their intervals are found together, on the same resampled rows."""
+        wanted: dict[str, Callable[[Estimator], Measured]] = {
+            "value": lambda one: self._value(policy, one),
+            "gain": lambda one: self._value(policy, one).minus(self._value(LOGGED, one)),
+            "worst_mean": lambda one: self._worst(policy, one),
+        }
+        if self.judging.below is not None:
+            wanted["tail_share"] = lambda one: self._tail(policy, one)
+        keys = [(one.name, name) for one in self.judging.estimators for name in wanted]
+        measured = [measure(one) for one in self.judging.estimators for measure in wanted.values()]
+        found = dict(zip(keys, self._intervals(measured, None), strict=True))
+        for one in self.judging.estimators:
+            record: dict[str, Any] = {"policy": policy, "estimator": one.name}
+            for name in wanted:
+                own = found[one.name, name]
+                record |= _columns(name, _as_share(own) if name == "tail_share" else self._signed(own))
+            yield record
+
+    # --- from evidence to estimates, in the inner sign ---
+
+    def _value(self, policy: str, estimator: Estimator) -> Measured:
+        return Measured.of(self.evidence(policy), estimator.terms)
+
+    def _tail(self, policy: str, estimator: Estimator) -> Measured:
+        return Measured.of(self.tail_evidence(policy), estimator.terms)
+
+    def _worst(self, policy: str, estimator: Estimator) -> Measured:
+        def terms(evidence: Evidence) -> Terms:
+            return worst_mean(estimator.tail_weights(evidence), evidence.rewards, self.judging.worst_share)
+
+        return Measured.of(self.evidence(policy), terms)
+
+    def _intervals(self, measured: Sequence[Measured], interval: Interval | None) -> list[Estimate]:
+        imputed = [Imputed(between_imputations(one.imputed), len(one.imputed)) for one in measured]
+        chosen = self.judging.interval if interval is None else interval
+        return chosen.estimates([one.terms for one in measured], imputed, self.judging.level)
+
+    def _interval(self, measured: Measured, interval: Interval | None) -> Estimate:
+        return self._intervals([measured], interval)[0]
+
+    def _signed(self, estimate: Estimate) -> Estimate:
+        return estimate.negated() if self.log.minimize else estimate
+
+    def _estimator(self, estimator: Estimator | str | None) -> Estimator:
+        if estimator is None or isinstance(estimator, Estimator):
+            return estimator or self.headline
+        found = {one.name: one for one in self.judging.estimators}
+        if estimator not in found:
+            raise InputProblem(f"There is no estimator '{estimator}' here. {did_you_mean(estimator, found)}")
+        return found[estimator]
+
+    def _found(self, policy: str, tail: bool) -> Evidence:
+        if policy not in self.probabilities:
+            raise InputProblem(f"There is no policy '{policy}' here. {did_you_mean(policy, self.names)}")
+        if (policy, tail) not in self._evidence:
+            self._evidence[policy, tail] = self._made(self.probabilities[policy], tail)
+        return self._evidence[policy, tail]
+
+    def _made(self, chances: np.ndarray, tail: bool) -> Evidence:
+        prices, outcomes = self.prices.rewards, self.log.rewards
+        if tail and self.judging.below is not None:
+            outcomes = (outcomes < (-self.judging.below if self.log.minimize else self.judging.below)) * 1.0
+            # given prices say nothing of the tail: there the weights alone decide
+            prices = np.zeros_like(prices) if self.prices.tail is None else self.prices.tail
+        rows = np.arange(len(self.log))
+        logged = prices[rows, self.log.actions]
+        referred = np.asarray(np.isnan(chances).any(axis=1))
+        own = np.where(referred, 0.0, chances[rows, self.log.actions])
+        expected = np.where(referred, logged, np.sum(np.where(np.isnan(chances), 0.0, chances) * prices, axis=1))
+        weights, each = np.where(referred, 1.0, own / self.propensity.taken), self.propensity.imputed
+        imputed = None if each is None else np.where(referred[None, :], 1.0, own[None, :] / each)
+        return Evidence(weights, outcomes, logged, expected, imputed)
+
+
+def _as_share(estimate: Estimate) -> Estimate:
+    """An estimate of a share, kept between 0 and 1."""
+    value, low, high = (float(np.clip(one, 0.0, 1.0)) for one in (estimate.value, estimate.low, estimate.high))
+    return Estimate(value, estimate.error, low, high)
+
+
+def _columns(name: str, estimate: Estimate) -> dict[str, float | None]:
+    numbers = {"": estimate.value, "_error": estimate.error, "_low": estimate.low, "_high": estimate.high}
+    return {name + end: number if math.isfinite(number) else None for end, number in numbers.items()}

@@ -1,0 +1,211 @@
+"""Intervals for what a log says: Student's, the bootstrap's, empirical Bernstein's, and a smoothed lower bound.
+
+All take per-row terms and, where the propensity imputed gaps, `between`: the variance that the imputations add.
+"""
+
+import abc
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.errors import is_number, is_whole, require
+from prudent.evaluation.terms import Evidence, Terms, ratios
+
+BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
+SMOOTHING_STEPS = (1.0, 0.5, 0.25, 0.125)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error and an interval; NaN where the log cannot say."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def negated(self) -> "Estimate":
+        """The same for a reward of the other sign."""
+        return Estimate(-self.value, self.error, -self.high, -self.low)
+
+
+@dataclass(frozen=True)
+class Imputed:
+    """What multiple imputation adds to an estimate: `between` variance (Rubin's) from so many imputations."""
+
+    between: float = 0.0
+    count: int = 0
+
+
+NOT_IMPUTED = Imputed()
+
+
+class Interval(abc.ABC):
+    """A way from terms to an interval. Subclasses are final."""
+
+    @abc.abstractmethod
+    def estimates(
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+    ) -> list[Estimate]:
+        """One estimate for each, all of the same rows."""
+
+
+@dataclass(frozen=True)
+class Student(Interval):
+    """Mean ± t · standard error of the rows' influence; imputations add Rubin's variance and take degrees of freedom.
+
+    >>> print(Student().estimates([Terms.mean(np.array([1.0, 2.0, 3.0, 4.0]))])[0])
+    2.500 [0.446, 4.554]
+    """
+
+    def estimates(
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+    ) -> list[Estimate]:
+        return [
+            self._one(terms, own, level) for terms, own in zip(several, _imputed(several, imputed, level), strict=True)
+        ]
+
+    @staticmethod
+    def _one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+        from scipy.stats import t
+
+        within = _within(terms)
+        error = math.sqrt(within + imputed.between)
+        freedom = float(len(terms) - 1)
+        if imputed.between > 0:
+            freedom = min(freedom, (imputed.count - 1) * (1 + within / imputed.between) ** 2)
+        half = float(t.ppf((1 + level) / 2, max(freedom, 1.0))) * error
+        return Estimate(terms.value, error, terms.value - half, terms.value + half)
+
+
+@dataclass(frozen=True)
+class Bootstrap(Interval):
+    """Quantiles of the value over resampled logs, with the same resampled logs for every policy and estimator."""
+
+    draws: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(is_whole(self.draws, 20), "Bootstrap", "draws", "be a whole number of at least 20", self.draws)
+        require(is_whole(self.seed), "Bootstrap", "seed", "be a whole number of at least 0", self.seed)
+
+    def estimates(
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+    ) -> list[Estimate]:
+        known = _imputed(several, imputed, level)
+        if not several:
+            return []
+        drawn = self.resampled(several)
+        noise = np.random.default_rng([self.seed, 1]).standard_normal(self.draws)
+        spread = np.sqrt([own.between for own in known])
+        return [
+            _of_draws(terms.value, own, level)
+            for terms, own in zip(several, drawn + spread[:, None] * noise[None, :], strict=True)
+        ]
+
+    def resampled(self, several: Sequence[Terms]) -> np.ndarray:
+        """The value of each on every resampled log, [terms, draw]."""
+        numerators = np.concatenate([terms.numerators for terms in several])
+        denominators, back = _distinct(np.concatenate([terms.denominators for terms in several]))
+        owner = np.repeat(np.arange(len(several)), [len(terms.numerators) for terms in several])
+        parts = [
+            ratios(counts @ numerators.T, (counts @ denominators.T)[:, back])
+            for counts in resampled_rows(numerators.shape[1], self.draws, self.seed)
+        ]
+        values = np.zeros((len(several), self.draws))
+        np.add.at(values, owner, np.concatenate(parts).T)
+        return values
+
+
+@dataclass(frozen=True)
+class EmpiricalBernstein(Interval):
+    """Maurer and Pontil's (2009): holds for any number of rows, so it is wide; needs the range of a row's influence.
+
+    The range is taken from the rows at hand, so it may be too small where the largest weights were never drawn.
+    """
+
+    def estimates(
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+    ) -> list[Estimate]:
+        return [
+            self._one(terms, own, level) for terms, own in zip(several, _imputed(several, imputed, level), strict=True)
+        ]
+
+    @staticmethod
+    def _one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+        rows, within = len(terms), _within(terms)
+        tail = math.log(4 / (1 - level))  # each side may fail (1 − level) / 2 of the time
+        half = math.sqrt(2 * (within + imputed.between) * tail)
+        half += 7 * float(np.ptp(terms.influence)) * tail / (3 * (rows - 1)) if rows > 1 else math.inf
+        return Estimate(terms.value, math.sqrt(within + imputed.between), terms.value - half, terms.value + half)
+
+
+@dataclass(frozen=True)
+class LogarithmicSmoothing:
+    """A lower bound on a policy's value that holds for any number of rows and however large the weights.
+
+    Sakhi, Aouali, Alquier and Chopin, 2024 (arXiv 2405.14335): with rewards scaled to [0, 1] by `reward_range` (that of
+    the rows at hand unless given), E Π(1 + λwᵢrᵢ) = (1 + λV)ⁿ, so V ≥ (exp(mean ln(1 + λwᵢrᵢ) − ln(1/δ)/n) − 1)/λ with
+    probability 1 − δ. Of four λ, √(2 ln(4/δ)/n) and its halves, the best is taken, each at δ/4. It needs the true
+    propensities; with estimated ones it is as good as they are.
+    """
+
+    reward_range: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        given = self.reward_range
+        right = given is None or (len(given) == 2 and all(map(is_number, given)) and given[0] < given[1])
+        require(right, "LogarithmicSmoothing", "reward_range", "be two rising numbers", given)
+
+    def lower_bound(self, evidence: Evidence, level: float = 0.95) -> float:
+        """The value is at least this with probability `level`."""
+        low, high = self.reward_range or (float(evidence.rewards.min()), float(evidence.rewards.max()))
+        if not low < high:
+            return low
+        scaled = np.clip((evidence.rewards - low) / (high - low), 0.0, 1.0)
+        rows, tail = len(evidence), math.log(len(SMOOTHING_STEPS) / (1 - level))
+        steps = math.sqrt(2 * tail / rows) * np.array(SMOOTHING_STEPS)
+        smooth = np.array([np.log1p(step * evidence.weights * scaled).mean() for step in steps])
+        best = float(np.max(np.expm1(smooth - tail / rows) / steps))
+        return low + (high - low) * max(best, 0.0)
+
+
+def resampled_rows(rows: int, draws: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each row is drawn, [draw, row], in blocks that bound memory."""
+    random, block = np.random.default_rng(seed), max(1, BLOCK_CELLS // rows)
+    for start in range(0, draws, block):
+        size = min(block, draws - start)
+        index = random.integers(0, rows, size=(size, rows), dtype=np.int64)
+        index += rows * np.arange(size)[:, None]
+        yield np.bincount(index.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
+
+
+def _within(terms: Terms) -> float:
+    """The variance of the value over logs of this size."""
+    return float(np.var(terms.influence, ddof=1)) / len(terms) if len(terms) > 1 else math.nan
+
+
+def _of_draws(value: float, drawn: np.ndarray, level: float) -> Estimate:
+    found = drawn[np.isfinite(drawn)]  # a resampled log may hold no row at all that the policy agrees with
+    if len(found) < 2:
+        return Estimate(value, math.nan, math.nan, math.nan)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(found.std(ddof=1)), float(low), float(high))
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of an array and where each row went: most denominators are ones, and dear to multiply."""
+    kept: dict[bytes, int] = {}
+    back = np.array([kept.setdefault(row.tobytes(), len(kept)) for row in rows])
+    first = [int(np.argmax(back == index)) for index in range(len(kept))]
+    return rows[first], back
+
+
+def _imputed(several: Sequence[Terms], imputed: Sequence[Imputed] | None, level: float) -> Sequence[Imputed]:
+    require(is_number(level) and 0 < level < 1, "estimates", "level", "be between 0 and 1", level)
+    return imputed if imputed is not None else [NOT_IMPUTED] * len(several)

@@ -1,0 +1,97 @@
+"""The kernel of every off-policy estimator: per-row terms. Value, influence and everything after follow from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a log says about one policy, row by row; higher rewards are better.
+
+    weights: wᵢ = π(Aᵢ | x̃ᵢ) / π̂0(Aᵢ | x̃ᵢ), how many rows like this one the policy would have made.
+    rewards: Rᵢ, or another outcome of the row, such as whether it was a catastrophe.
+    logged_prices: θ̂(x̃ᵢ, Aᵢ), what a model expected of the action that was taken.
+    policy_prices: Σₐ π(a | x̃ᵢ) θ̂(x̃ᵢ, a), what it expects of the policy's.
+    imputed_weights: the weights as each imputation behind π̂0 alone would have them, [imputation, row]; None where the
+        propensity imputed nothing.
+    """
+
+    weights: np.ndarray
+    rewards: np.ndarray
+    logged_prices: np.ndarray
+    policy_prices: np.ndarray
+    imputed_weights: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def imputations(self) -> "list[Evidence]":
+        """The same evidence once per imputation; none where nothing was imputed."""
+        several = () if self.imputed_weights is None else self.imputed_weights
+        return [replace(self, weights=weights, imputed_weights=None) for weights in several]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A value as a sum of ratios of means over rows: Σₚ mean(numeratorₚ) / mean(denominatorₚ), arrays [part, row].
+
+    A plain mean has a denominator of ones; a self-normalised one has its weights there. Two policies on the same rows
+    are compared by subtracting their terms.
+
+    >>> terms = Terms.mean(np.array([1.0, 3.0])) - Terms.ratio(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
+    >>> terms.value
+    1.5
+    """
+
+    numerators: np.ndarray
+    denominators: np.ndarray
+
+    @classmethod
+    def mean(cls, values: np.ndarray) -> "Terms":
+        return cls.ratio(values, np.ones(len(values)))
+
+    @classmethod
+    def ratio(cls, numerator: np.ndarray, denominator: np.ndarray) -> "Terms":
+        return cls(np.asarray(numerator, np.float64)[None], np.asarray(denominator, np.float64)[None])
+
+    def __len__(self) -> int:
+        return self.numerators.shape[1]
+
+    def __add__(self, other: "Terms") -> "Terms":
+        pairs = ((self.numerators, other.numerators), (self.denominators, other.denominators))
+        return Terms(*(np.concatenate(pair) for pair in pairs))
+
+    def __neg__(self) -> "Terms":
+        return Terms(-self.numerators, self.denominators)
+
+    def __sub__(self, other: "Terms") -> "Terms":
+        return self + -other
+
+    @cached_property
+    def _parts(self) -> np.ndarray:
+        return ratios(self.numerators.mean(axis=1), self.denominators.mean(axis=1))
+
+    @property
+    def value(self) -> float:
+        """NaN where the log has no row to divide by."""
+        return float(self._parts.sum())
+
+    @cached_property
+    def influence(self) -> np.ndarray:
+        """How each row moves the value, [row], to first order; its mean is the value, its spread gives the error."""
+        excess = self.numerators - self._parts[:, None] * self.denominators
+        return np.sum(ratios(excess, self.denominators.mean(axis=1)[:, None]) + self._parts[:, None], axis=0)
+
+
+def ratios(numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
+    """Numerator over denominator; NaN, without a murmur, where there is nothing to divide by."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(denominators == 0, np.nan, numerators / denominators)
+
+
+def between_imputations(values: Sequence[float]) -> float:
+    """What the choice of imputation adds to a variance, by Rubin's rule: (1 + 1/m) times the spread between them."""
+    return (1 + 1 / len(values)) * float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
