@@ -109,7 +109,7 @@ def _answered(name: str, answer: Any, log: Log) -> np.ndarray:
         return _of_labels(name, answer.actions, log)
     if not isinstance(answer, np.ndarray) and hasattr(answer, "columns"):
         return _of_columns(name, answer, log)
-    listed: Any = answer.to_list() if hasattr(answer, "to_list") else answer
+    listed = answer if isinstance(answer, np.ndarray) or not hasattr(answer, "to_list") else answer.to_list()
     values = np.asarray(listed)
     if values.ndim == 2:
         return _checked(name, values.astype(np.float64), log)
