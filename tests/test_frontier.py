@@ -13,9 +13,11 @@ from scipy import stats
 
 from benchmarks import frontier as benchmark
 from prudent.errors import InputProblem
+from prudent.evaluation.intervals import Estimate
+from prudent.evaluation.tails import upper_bound
 from prudent.frontier import Frontier, frontier
 from prudent.held_out import KnownTruth, log_weights
-from prudent.judgement import Estimate, Judgement, certified, judge, rows_needed, tail_rows, upper_bound
+from prudent.judgement import Judgement, certified, judge, rows_needed, tail_rows
 from prudent.ladder import DEFAULT_LADDER, families
 from prudent.search import Search
 from prudent.strategies import (

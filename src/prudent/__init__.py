@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from prudent.plausible import plausible_mass as plausible_mass
     from prudent.plausible import risk_of_c as risk_of_c
     from prudent.policy import Policy as Policy
+    from prudent.propensity import BestGuess as BestGuess
     from prudent.propensity import Boosted as Boosted
     from prudent.propensity import ImputedLogistic as ImputedLogistic
     from prudent.propensity import Known as Known
+    from prudent.propensity import Stacked as Stacked
     from prudent.schema import Schema as Schema
     from prudent.search import Search as Search
     from prudent.storage import load as load
@@ -54,7 +56,9 @@ __version__ = "0.1.0"
 _HOME = {
     "Advice": "advice",
     "BestFrequencyLottery": "strategies",
+    "BestGuess": "propensity",
     "Boosted": "propensity",
+    "Stacked": "propensity",
     "CPVAE": "models.conditional",
     "CausalPVAE": "models.causal",
     "Completions": "completions",

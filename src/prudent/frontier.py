@@ -7,14 +7,16 @@ One table, one picture, and the choice of a setting that keeps the tail within a
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from prudent.errors import InputProblem, is_number, require
+from prudent.evaluation.intervals import Estimate
+from prudent.evaluation.tails import upper_bound
 from prudent.held_out import KnownTruth, from_log, from_truth
-from prudent.judgement import Estimate, Judgement, certified, judge, rows_needed, share_of_level, upper_bound
+from prudent.judgement import Judgement, certified, judge, rows_needed, share_of_level
 from prudent.ladder import DEFAULT_LADDER, checked_settings, families, family_name, knob
 from prudent.log import Log
 from prudent.models.fitted import Fitted
@@ -118,9 +120,9 @@ class Frontier:
         return tuple(
             Point(
                 setting,
-                _in_users_sign(one.mean_reward, self.minimize),
+                one.mean_reward.negated() if self.minimize else one.mean_reward,
                 one.tail_share,
-                _in_users_sign(one.worst_mean, self.minimize),
+                one.worst_mean.negated() if self.minimize else one.worst_mean,
                 one.effective_rows,
             )
             for setting, one in zip(self.settings, self.judged, strict=True)
@@ -198,7 +200,7 @@ class Frontier:
         """The setting with the best mean reward among those shown to keep the tail share within `limit`.
 
         With probability `confidence` over held-out logs, the true tail share of the chosen setting is at most `limit`.
-        The limit is compared with an upper bound, Clopper and Pearson's on effective counts (`judgement.upper_bound`);
+        The limit is compared with an upper bound, Clopper and Pearson's on effective counts (`tails.upper_bound`);
         choosing among many settings is paid for by testing each family from its most careful setting on
         (`judgement.certified`), so that all settings that pass are within the limit together. This is as good as the
         propensities; and inverse propensities cannot warn of bad outcomes that occur only where the setting's action
@@ -259,12 +261,6 @@ def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
                 f"takes {', '.join(OPTIONS)}. Leave '{name}' out, or give it to the policy of the chosen setting."
             )
     return options
-
-
-def _in_users_sign(estimate: Estimate, minimize: bool) -> Estimate:
-    if not minimize:
-        return estimate
-    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
 
 
 def _columns(name: str, estimate: Estimate) -> dict[str, float | None]:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from prudent.errors import InputProblem, is_number, is_whole, require
+from prudent.evaluation.nuisance import SEEN_TO_REFUSE, share_seen
 from prudent.log import Log
 from prudent.overlap import effective_rows
 from prudent.policy import Policy
-from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.propensity import Boosted, Known, Propensity
 from prudent.replay import Replay, estimated_noise, knows_noise
 from prudent.schema import Encoded
 
@@ -87,7 +88,7 @@ class Guarantee:
         log: Log,
         *,
         level: float = 0.95,
-        propensity: Known | Boosted | ImputedLogistic | None = None,
+        propensity: Propensity | None = None,
         seed: int = 0,
     ) -> "Guarantee":
         """Hold a policy against logged decisions that its model was not fitted on.
@@ -99,7 +100,7 @@ class Guarantee:
         require(isinstance(policy, Policy), "Guarantee", "policy", "be a Policy, see model.policy()", policy)
         require(is_number(level) and 0.5 < level < 1, "Guarantee", "level", "be above 0.5 and below 1", level)
         require(is_whole(seed), "Guarantee", "seed", "be a whole number of at least 0", seed)
-        known = propensity is None or isinstance(propensity, Known | Boosted | ImputedLogistic)
+        known = propensity is None or isinstance(propensity, Propensity)
         require(known, "Guarantee", "propensity", "be Known(), Boosted() or ImputedLogistic()", propensity)
         _check_log(policy, log, level)
         rows = np.random.default_rng(seed).permutation(np.flatnonzero(log.rewarded))
@@ -111,7 +112,7 @@ class Guarantee:
         replay = Replay(policy, log, float(level), noise)
         return cls(replay, rows, np.zeros(len(log)), 0.0).weighted(propensity, seed=seed)
 
-    def weighted(self, propensity: Known | Boosted | ImputedLogistic | None = None, *, seed: int = 0) -> "Guarantee":
+    def weighted(self, propensity: Propensity | None = None, *, seed: int = 0) -> "Guarantee":
         """The same guarantee with propensities from elsewhere; what was replayed is not replayed again."""
         if propensity is None:
             propensity = Boosted() if self.replay.log.propensities is None else Known()
@@ -277,6 +278,11 @@ def _check_log(policy: Policy, log: Log, level: float) -> None:
         raise InputProblem(
             "The log of the guarantee was not read as the model's own: columns, actions or the sign of the reward "
             "differ. Read it with model.read(frame), or split it off the model's log with log.split before fitting."
+        )
+    if share_seen(fitted, log) > SEEN_TO_REFUSE:
+        raise InputProblem(
+            "The log of the guarantee is the one the model was fitted on, which promises nothing about new cases. Give "
+            "decisions that were held out of the fit (Log.split)."
         )
     usable, needed = int(log.rewarded.sum()), fewest_rows(level)
     needed = needed if knows_noise(policy) else math.ceil(needed * 5 / 4)

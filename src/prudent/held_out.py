@@ -4,21 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
-from prudent.caution import Caution
-from prudent.completions import PriceTable
 from prudent.errors import InputProblem, require
+from prudent.evaluation.decisions import encoded_rows, read_by
+from prudent.evaluation.nuisance import seen_notes, share_seen
 from prudent.log import Log
 from prudent.models.fitted import Fitted
-from prudent.policy import Policy
+from prudent.policy import Policy, judge_together
 from prudent.propensity import Boosted, Known
 from prudent.schema import Encoded
-from prudent.strategies import Strategy
 from prudent.worlds.dosing import DosingSample
 
 
@@ -41,25 +36,8 @@ class KnownTruth:
 
 
 def best_actions(policies: Sequence[Policy], encoded: Encoded) -> np.ndarray:
-    """The action numbers of every policy, [policy, row]; all must be of one model and differ in their strategy only.
-
-    The cases are completed and priced once, but for policies that search for worst cases of their own.
-    """
-    chosen = np.zeros((len(policies), len(encoded.flags)), int)
-    alike = [index for index, policy in enumerate(policies) if not policy.searched]
-    if alike:
-        first, strategies = policies[alike[0]], tuple(policies[index].strategy for index in alike)
-        parts = [np.asarray(_best_actions(strategies, first.caution, tables)) for tables in first.tables(encoded)]
-        chosen[alike] = np.concatenate(parts, axis=1)[:, : len(encoded.flags)]
-    for index in set(range(len(policies))) - set(alike):
-        chosen[index] = np.argmax(policies[index].judge(encoded).scores, axis=1)
-    return chosen
-
-
-@eqx.filter_jit
-def _best_actions(settings: tuple[Strategy, ...], caution: Caution, tables: PriceTable) -> Int[Array, "setting row"]:
-    net = jax.vmap(caution.net)(tables)
-    return jnp.stack([jnp.argmax(jax.vmap(setting.scores)(net), axis=1) for setting in settings])
+    """The action numbers of every policy, [policy, row]; what they share of the work is done once."""
+    return np.stack([np.argmax(judged.scores, axis=1) for judged in judge_together(policies, encoded)])
 
 
 def from_truth(policies: tuple[Policy, ...], truth: KnownTruth) -> tuple[np.ndarray, np.ndarray]:
@@ -79,14 +57,11 @@ def from_truth(policies: tuple[Policy, ...], truth: KnownTruth) -> tuple[np.ndar
 def from_log(policies: tuple[Policy, ...], log: Log, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights and rewards, [policy, row]: rows whose logged action the policy agrees with, by inverse propensity."""
     fitted = policies[0].fitted
-    same = (log.schema.names, log.action_labels, log.minimize) == (
-        *(fitted.schema.names, fitted.action_labels, fitted.minimize),
-    )
-    must = "have the model's own columns, actions and sign; read it with fitted.read(...)"
-    require(same, "frontier", "judged_on", must, log.action_labels)
+    log = read_by(log, fitted)
+    seen_notes([share_seen(fitted, log)], len(log), "")
     if not log.rewarded.any():
         raise InputProblem("The held-out log has no row with both an action and a reward, so nothing can be judged.")
-    chosen = best_actions(policies, Encoded(log.values, log.observed, [""] * len(log)))
+    chosen = best_actions(policies, encoded_rows(log))
     weights = log_weights(log, chosen, seed)[:, log.rewarded]
     return weights, np.broadcast_to(log.rewards[log.rewarded], weights.shape)
 

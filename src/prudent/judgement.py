@@ -1,30 +1,21 @@
-"""Judging by decisions that the model has not seen: per-row weights and rewards in; value, tail and bounds out.
+"""Judging settings by decisions that the model has not seen, and showing that one keeps its tail within a limit.
 
 Inside, higher rewards are better and the tail is what lies below a threshold.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
+from prudent.evaluation.intervals import Bootstrap, Estimate
+from prudent.evaluation.tails import upper_bound, worst_mean
+from prudent.evaluation.terms import Terms
 from prudent.overlap import effective_rows
 
 WORST_SHARE = 0.05
 INTERVAL = 0.9
 REPLICATES = 400
-BLOCK_CELLS = 4_000_000
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its standard error (bootstrap over rows) and a 90 % interval."""
-
-    value: float
-    error: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -50,56 +41,19 @@ def judge(weights: np.ndarray, rewards: np.ndarray, below: float, seed: int = 0)
     interval is Clopper and Pearson's on effective counts, since a bootstrap of no bad outcomes knows no doubt.
     """
     tails = rewards < below
-    points = [_summaries(w, r, t, np.ones((1, len(w)))) for w, r, t in zip(weights, rewards, tails, strict=True)]
-    draws = np.concatenate(
-        [
-            np.stack([_summaries(w, r, t, counts) for w, r, t in zip(weights, rewards, tails, strict=True)])
-            for counts in _bootstrap(rewards.shape[1], seed)
-        ],
-        axis=1,
-    )
-    return [_judgement(w, t, point[0], drawn) for w, t, point, drawn in zip(weights, tails, points, draws, strict=True)]
+    terms = [
+        part
+        for w, r, t in zip(weights, rewards, tails, strict=True)
+        for part in (Terms.ratio(w * r, w), Terms.ratio(w * t, w), worst_mean(w, r, WORST_SHARE))
+    ]
+    found = Bootstrap(REPLICATES, seed).estimates(terms, level=INTERVAL)
+    return [_judgement(w, t, *found[3 * i : 3 * i + 3]) for i, (w, t) in enumerate(zip(weights, tails, strict=True))]
 
 
-def _judgement(weights: np.ndarray, tail: np.ndarray, point: np.ndarray, draws: np.ndarray) -> Judgement:
-    mean, share, worst = point
-    found = draws[np.isfinite(draws[:, 0])]  # a replicate may have drawn no row at all that the policy agrees with
-    errors, ends = np.full(3, np.nan), np.full((2, 3), np.nan)
-    if len(found) > 1:
-        errors = found.std(axis=0, ddof=1)
-        ends = np.quantile(found, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=0)
+def _judgement(weights: np.ndarray, tail: np.ndarray, mean: Estimate, share: Estimate, worst: Estimate) -> Judgement:
     rows, level = tail_rows(weights, tail), (1 - INTERVAL) / 2
-    low, high = 1 - upper_bound(1 - share, rows, level), upper_bound(share, rows, level)
-    return Judgement(
-        Estimate(float(mean), float(errors[0]), float(ends[0, 0]), float(ends[1, 0])),
-        Estimate(float(share), float(errors[1]), low, high),
-        Estimate(float(worst), float(errors[2]), float(ends[0, 2]), float(ends[1, 2])),
-        effective_rows(weights),
-        rows,
-    )
-
-
-def _bootstrap(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each row is drawn, [replicate, row], in blocks that bound memory."""
-    block = min(REPLICATES, max(1, BLOCK_CELLS // rows))
-    random, even = np.random.default_rng(seed), np.full(rows, 1 / rows)
-    for start in range(0, REPLICATES, block):
-        yield random.multinomial(rows, even, size=min(block, REPLICATES - start))
-
-
-def _summaries(weights: np.ndarray, rewards: np.ndarray, tail: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean, tail share and mean of the worst 5 %, [replicate, 3], when each row counts `counts` [replicate, row]."""
-    used = np.flatnonzero(weights > 0)
-    used = used[np.argsort(rewards[used], kind="stable")]
-    if not len(used):
-        return np.full((len(counts), 3), np.nan)
-    rewards, mass = rewards[used], counts[:, used] * weights[used]
-    total = mass.sum(axis=1)
-    taken = np.clip(WORST_SHARE * total[:, None] - (np.cumsum(mass, axis=1) - mass), 0.0, mass)
-    with np.errstate(invalid="ignore"):
-        return np.stack(
-            [mass @ rewards / total, mass @ tail[used] / total, taken @ rewards / taken.sum(axis=1)], axis=1
-        )
+    low, high = 1 - upper_bound(1 - share.value, rows, level), upper_bound(share.value, rows, level)
+    return Judgement(mean, Estimate(share.value, share.error, low, high), worst, effective_rows(weights), rows)
 
 
 def tail_rows(weights: np.ndarray, tail: np.ndarray) -> float:
@@ -114,18 +68,6 @@ def tail_rows(weights: np.ndarray, tail: np.ndarray) -> float:
     share = np.sum(weights * tail) / np.sum(weights)
     variance = np.sum((weights * (tail - share)) ** 2) / np.sum(weights) ** 2
     return min(rows, float(share * (1 - share) / variance)) if variance > 0 else rows
-
-
-def upper_bound(share: float, rows: float, level: float) -> float:
-    """Clopper and Pearson's one-sided bound on a share seen in (effective) rows: too low at most `level` of the time.
-
-    >>> round(upper_bound(0.0, 100, 0.05), 4), upper_bound(0.0, 0, 0.05)
-    (0.0295, 1.0)
-    """
-    seen = share * rows
-    if not rows > 0 or seen >= rows:
-        return 1.0
-    return float(betaincinv(seen + 1, rows - seen, 1 - level))
 
 
 def certified(

@@ -130,6 +130,7 @@ class Log:
         notes += unknown
         propensities, noticed = _propensities(table, propensity, actions) if propensity else (None, [])
         notes += noticed
+        learning = schema is None
         if schema is None:
             schema, inferred = Schema.infer(table, kinds, [*roles, *(name for name in ignored if name not in roles)])
             encoded = schema.encode(table)
@@ -143,7 +144,7 @@ class Log:
             source=frame,
             positions=np.arange(table.rows),
         )
-        notes += _row_notes(log, action, reward)
+        notes += _row_notes(log, action, reward, "; they still teach how the features hang together" * learning)
         return replace(log, notes=tuple(notes))
 
     def take(self, index: Any) -> "Log":
@@ -239,7 +240,7 @@ def _propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.ndar
     return numbers, [f"Propensity '{name}' is empty in {_rows(absent)} of those with an action."] if absent else []
 
 
-def _row_notes(log: Log, action: str, reward: str) -> list[str]:
+def _row_notes(log: Log, action: str, reward: str, but: str) -> list[str]:
     if not log.rewarded.any():
         raise InputProblem(
             f"No row has both an action in '{action}' and a reward in '{reward}'; a log needs rows with both."
@@ -249,9 +250,7 @@ def _row_notes(log: Log, action: str, reward: str) -> list[str]:
         f"reward in '{reward}'": int(np.isnan(log.rewards).sum()),
     }
     return [
-        f"{_rows(count)} {'has' if count == 1 else 'have'} no {what}; they still teach how the features hang together."
-        for what, count in lacking.items()
-        if count
+        f"{_rows(count)} {'has' if count == 1 else 'have'} no {what}{but}." for what, count in lacking.items() if count
     ]
 
 

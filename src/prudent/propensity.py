@@ -15,26 +15,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prudent.errors import InputProblem, is_whole, require
+from prudent.lapses import LapsingRule, best_shares
 from prudent.overlap import FittedPropensity, Overlap
 from prudent.tabular import (
     BOOSTED_COLUMNS,
     across_folds,
     completed_tables,
     deal_folds,
+    expected_table,
     learning_from_some,
     native_table,
     numeric_table,
     single_thread,
+    standardised,
 )
 
 if TYPE_CHECKING:
     from prudent.log import Log
 
-__all__ = ["Boosted", "FittedPropensity", "ImputedLogistic", "Known", "Overlap"]
+__all__ = ["BestGuess", "Boosted", "FittedPropensity", "ImputedLogistic", "Known", "Overlap", "Propensity", "Stacked"]
 
 FLOOR = 1e-6
 
 CALIBRATION_ROWS = 20_000
+RULE_PENALTIES = (0.03, 0.3, 3.0, 30.0)
 PENALTIES = (0.001, 0.01, 0.1, 1.0)  # inverse strengths tried for the logistic regression
 
 
@@ -103,6 +107,59 @@ class ImputedLogistic:
 
 
 @dataclass(frozen=True)
+class BestGuess:
+    """People act on their best guess of the whole record, with lapses.
+
+    A logistic rule on the record's expectation given its observed cells (by a joint normal of all columns, see
+    `JointNormal`), and a share of actions taken regardless of it (see `LapsingRule`). Whether the gaps themselves
+    enter the rule, and the penalty, are chosen once by held-out log-loss, so that these two depend on all rows. Where
+    the rule is neither linear nor monotone, `Boosted` sees more; `Stacked` has both.
+    """
+
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        require(is_whole(self.folds, 2), "BestGuess", "folds", "be a whole number of at least 2", self.folds)
+
+    def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
+        """Estimate π0(a | x̃) for every row of the log."""
+        fold, actions = deal_folds(log, self.folds, seed), np.asarray(log.actions)
+        n_actions = len(log.action_labels)
+
+        def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            return LapsingRule.fit(table[train], actions[train], n_actions, penalty).probabilities(table[rows])
+
+        with single_thread():
+            guessed = standardised(expected_table(numeric_table(log), seed))
+            gaps = standardised(~np.asarray(log.observed))
+            tables = [guessed, np.concatenate([guessed, gaps], axis=1)] if gaps.shape[1] else [guessed]
+            table, penalty = _best_rule(tables, actions, n_actions, seed)
+            return _fitted(log, across_folds(fold, learning_from_some(predict, seed)))
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """`BestGuess` and `Boosted` together, in the shares under which the other folds' actions are most likely."""
+
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        require(is_whole(self.folds, 2), "Stacked", "folds", "be a whole number of at least 2", self.folds)
+
+    def fit(self, log: "Log", seed: int = 0) -> FittedPropensity:
+        """Estimate π0(a | x̃) for every row of the log."""
+        parts = [part.fit(log, seed).probabilities for part in (BestGuess(self.folds), Boosted(self.folds))]
+        fold, actions = deal_folds(log, self.folds, seed), np.asarray(log.actions)
+        both = np.stack([part for part in parts if part is not None])
+        likelihoods = both[:, np.arange(len(actions)), np.maximum(actions, 0)]
+        result = np.empty(both.shape[1:])
+        for held in range(-1, int(fold.max()) + 1):
+            shares = best_shares(likelihoods[:, (fold >= 0) & (fold != held)])
+            result[fold == held] = np.einsum("p,pra->ra", shares, both[:, fold == held])
+        return _fitted(log, result)
+
+
+@dataclass(frozen=True)
 class Boosted:
     """Gradient boosting that takes gaps and categories as they are, calibrated, cross-fitted.
 
@@ -134,6 +191,9 @@ class Boosted:
         return _fitted(log, _calibrated(staged, log.actions, fold, seed))
 
 
+Propensity = Known | ImputedLogistic | BestGuess | Boosted | Stacked
+
+
 def _fitted(log: "Log", probabilities: np.ndarray, imputed: np.ndarray | None = None) -> FittedPropensity:
     """From [row, action], and where gaps were imputed also from each imputation alone, [row, imputation, action]."""
     probabilities = np.maximum(probabilities, FLOOR)
@@ -160,6 +220,20 @@ def _frequencies(actions: np.ndarray, n_actions: int) -> np.ndarray:
 
 
 # --- learners ---
+
+
+def _best_rule(tables: list[np.ndarray], actions: np.ndarray, n_actions: int, seed: int) -> tuple[np.ndarray, float]:
+    """The table and the penalty with the least log-loss on a quarter of the rows, learnt from the others."""
+    some = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:CALIBRATION_ROWS]
+    judged, learnt = some[::4], np.delete(some, np.s_[::4])
+    losses: dict[tuple[int, float], float] = {}
+    for index, table in enumerate(tables):
+        for penalty in RULE_PENALTIES:
+            rule = LapsingRule.fit(table[learnt], actions[learnt], n_actions, penalty)
+            own = rule.probabilities(table[judged])[np.arange(len(judged)), actions[judged]]
+            losses[index, penalty] = float(-np.log(np.maximum(own, FLOOR)).mean())
+    index, penalty = min(losses, key=lambda tried: losses[tried])
+    return tables[index], penalty
 
 
 def _logistic(

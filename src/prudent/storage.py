@@ -29,14 +29,20 @@ from prudent.models.fitted import Fitted
 from prudent.models.fitting import FitReport, Sizes
 from prudent.models.similarity import SPVAE
 from prudent.networks.training import Training, use_compilation_cache
-from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.propensity import BestGuess, Boosted, ImputedLogistic, Known, Stacked
 from prudent.schema import Schema
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
 VERSION = 3
 SETTINGS: dict[str, Callable[..., Any]] = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}
-PROPENSITIES: dict[str, Callable[..., Any]] = {"imputed_logistic": ImputedLogistic, "boosted": Boosted, "known": Known}
+PROPENSITIES: dict[str, Callable[..., Any]] = {
+    "imputed_logistic": ImputedLogistic,
+    "best_guess": BestGuess,
+    "boosted": Boosted,
+    "stacked": Stacked,
+    "known": Known,
+}
 
 
 def save(fitted: Fitted, path: str | PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prudent.errors import InputProblem
+from prudent.joint_normal import JointNormal
 
 if TYPE_CHECKING:
     from prudent.log import Log
@@ -18,6 +19,7 @@ IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all ro
 LEARNING_ROWS = 50_000  # what one fold's learner is fitted on at most
 NEAREST_COLUMNS = 20  # predictors per chained equation in wide tables
 CHAINED_COLUMNS = 400  # beyond this many encoded columns gaps are filled by the mean
+JOINT_COLUMNS = 100  # beyond this many a joint normal is dear
 ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
 BOOSTED_COLUMNS = 40  # each split of a boosted tree looks at about this many columns
 BOOSTED_LEVELS = 250  # scikit-learn's boosting takes at most 255 levels; rarer ones become gaps
@@ -128,3 +130,23 @@ def completed_tables(table: np.ndarray, imputations: int, seed: int) -> list[np.
         random_state=seed,
     ).fit(table[some])
     return [np.asarray(chain.transform(table)) for _ in range(imputations)]
+
+
+def expected_table(table: np.ndarray, seed: int) -> np.ndarray:
+    """Fill every gap by its expectation given the row's other cells; in very wide tables by its column's mean."""
+    gaps, width = np.isnan(table), table.shape[1]
+    if not gaps.any():
+        return table
+    if width > JOINT_COLUMNS:
+        return np.where(gaps, np.nanmean(table, axis=0), table)
+    some = np.random.default_rng(seed).permutation(len(table))[:IMPUTER_ROWS]
+    varying = [np.nanstd(column) > 0 for column in table[some].T]
+    if not all(varying):  # a rare level may be absent from some rows
+        some = np.arange(len(table))
+    return JointNormal.fit(table[some]).expected(table)
+
+
+def standardised(table: np.ndarray) -> np.ndarray:
+    """Columns of mean 0 and deviation 1; those that never vary are left out."""
+    table = table[:, table.std(axis=0) > 0]
+    return (table - table.mean(axis=0)) / table.std(axis=0)

@@ -1,4 +1,4 @@
-"""The command line: `prudent inspect`, `fit`, `recommend`, `demo`.
+"""The command line: `prudent inspect`, `fit`, `recommend`, `evaluate`, `demo`.
 
 Exit codes: 0 done, 2 bad input (one sentence on standard error), 1 a fault of ours, 130 interrupted, 141 the reader
 of a pipe went away.

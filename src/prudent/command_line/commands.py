@@ -46,6 +46,23 @@ class StrategyName(StrEnum):
     lottery = "lottery"
 
 
+class EstimatorName(StrEnum):
+    direct = "direct"
+    ips = "ips"
+    clipped_ips = "clipped-ips"
+    self_normalised_ips = "self-normalised-ips"
+    dr = "dr"
+    self_normalised_dr = "self-normalised-dr"
+    switch_dr = "switch-dr"
+    shrunk_dr = "shrunk-dr"
+
+
+class IntervalName(StrEnum):
+    student = "student"
+    bootstrap = "bootstrap"
+    bernstein = "bernstein"
+
+
 Table = Annotated[Path, typer.Argument(metavar="LOG", help="The logged decisions: a csv, tsv, parquet or arrow file.")]
 Action = Annotated[str, typer.Option(metavar="COL", help="The column that says what was done.")]
 Reward = Annotated[str, typer.Option(metavar="COL", help="The column that says how it turned out, as a number.")]
@@ -270,6 +287,105 @@ def recommend(
         Limit.of(held_out, limit, below, named=any(option is not None for option in (risk, c))),
     )
     recommend_actions(model, table, out, asking, wanted)
+
+
+@app.command()
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")],
+    log: Annotated[
+        Path,
+        typer.Argument(metavar="LOG", help="Logged decisions that the model was not fitted on, with the same columns."),
+    ],
+    strategy: Annotated[
+        list[StrategyName] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A way to choose, as in 'recommend': expected, conservative, tail, imputation, most-often or lottery. "
+            "Repeatable; all but lottery unless told.",
+        ),
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="A column of the log with the action that some other rule, such as a guideline, would have taken; it "
+            "is judged too. Repeatable.",
+        ),
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(metavar="P", help="The risk of conservative (0.05) and tail (0.2), see 'recommend'.")
+    ] = None,
+    c: Annotated[
+        float | None,
+        typer.Option("--c", metavar="C", help="conservative: the paper's threshold in [0, 1), instead of --risk."),
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
+        ),
+    ] = None,
+    fallback: Annotated[
+        str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")
+    ] = None,
+    below: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Also tell the share of outcomes worse than this."),
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="P", help="How sure the intervals are to be.")] = 0.95,
+    estimator: Annotated[
+        list[EstimatorName] | None,
+        typer.Option(
+            metavar="NAME",
+            help="How to read the log: direct, ips, clipped-ips, self-normalised-ips, dr, self-normalised-dr, "
+            "switch-dr or shrunk-dr. Repeatable; every one unless told.",
+        ),
+    ] = None,
+    interval: Annotated[
+        IntervalName,
+        typer.Option(metavar="NAME", help="student, bootstrap, or bernstein (wide, for any number of rows)."),
+    ] = IntervalName.student,
+    propensity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="The column with the probability that the logged action had, or 'estimate'; as when the model was "
+            "fitted unless told.",
+        ),
+    ] = None,
+    completions: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
+    ] = 256,
+    search: Annotated[
+        int | None,
+        typer.Option(
+            metavar="STEPS",
+            min=0,
+            help="Steps of the search for the worst plausible case, the slow part; 0 looks among the completions drawn "
+            "only. Unless told 6 for conservative or with a floor, else 0.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
+    ] = None,
+) -> None:
+    """Tell what policies would have earned on logged decisions, and whether the log can tell.
+
+    Every strategy of the model, the decisions as logged and every constant action, by every estimator, with intervals.
+    """
+    from prudent.command_line.asking import Asking
+    from prudent.command_line.evaluating import Judged, evaluate_model
+
+    asking = Asking(
+        "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
+    )
+    judged = Judged(
+        tuple(one.value for one in estimator or EstimatorName), interval.value, level, below, propensity, seed
+    )
+    names = tuple(one.value for one in strategy or ())
+    evaluate_model(model, log, asking, names, tuple(rule or ()), judged, json)
 
 
 @app.command()

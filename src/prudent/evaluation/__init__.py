@@ -20,4 +20,4 @@ from prudent.evaluation.intervals import Estimate as Estimate
 from prudent.evaluation.intervals import Interval as Interval
 from prudent.evaluation.intervals import LogarithmicSmoothing as LogarithmicSmoothing
 from prudent.evaluation.intervals import Student as Student
-from prudent.evaluation.prices import BoostedPrices as BoostedPrices
+from prudent.evaluation.prices import LearntPrices as LearntPrices

@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from prudent.advice import Advice
-from prudent.cells import did_you_mean, label_text
+from prudent.cells import did_you_mean, label_text, row_name
 from prudent.errors import InputProblem, require
 from prudent.evaluation.cross_fitting import CrossFittedPolicy
 from prudent.log import ActionLabel, Log
+from prudent.log_columns import read_numbers
 from prudent.models.fitted import Fitted
 from prudent.policy import Policy, judge_together
 from prudent.reading import to_table
@@ -22,6 +23,7 @@ Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
 column per action."""
 
 LOGGED = "as logged"
+SUM_OFF = 1e-4  # probabilities in single precision sum to one only about
 
 
 def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:
@@ -84,13 +86,14 @@ def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
     for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
         own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
         encoded = encoded_rows(read_by(log, fitted))
-        _require_labels(fitted, log)
+        require_labels(fitted, log)
         for index, judged in zip(own, judge_together([policies[i] for i in own], encoded), strict=True):
             found[index] = policies[index].probabilities(judged, encoded)
     return [found[index] for index in range(len(policies))]
 
 
-def _require_labels(fitted: Fitted, log: Log) -> None:
+def require_labels(fitted: Fitted, log: Log) -> None:
+    """A model's answers are by the number of the action, so it must number them as the log does."""
     if tuple(map(label_text, fitted.action_labels)) != tuple(map(label_text, log.action_labels)):
         raise InputProblem(
             f"The model knows the actions {', '.join(map(label_text, fitted.action_labels))} and the log has "
@@ -109,16 +112,36 @@ def _answered(name: str, answer: Any, log: Log) -> np.ndarray:
         return _of_labels(name, answer.actions, log)
     if not isinstance(answer, np.ndarray) and hasattr(answer, "columns"):
         return _of_columns(name, answer, log)
-    listed = answer if isinstance(answer, np.ndarray) or not hasattr(answer, "to_list") else answer.to_list()
-    values = np.asarray(listed)
-    if values.ndim == 2:
-        return _checked(name, values.astype(np.float64), log)
+    listed = _listed(answer)
+    try:
+        values = np.asarray(listed)
+        probabilities = values.astype(np.float64) if values.ndim == 2 else None
+    except (TypeError, ValueError):
+        raise InputProblem(f"{_must(name)} Got rows that are not all numbers of one length.") from None
+    if probabilities is not None:
+        return _checked(name, probabilities, log)
     if values.ndim != 1:
-        raise InputProblem(
-            f"Policy '{name}' must answer one label per row, or probabilities [row, action]. Got an array of shape "
-            f"{values.shape} instead."
+        got = (
+            f"an array of shape {values.shape}"
+            if values.ndim
+            else "nothing (None)"
+            if answer is None
+            else f"one {type(answer).__name__}"
         )
+        raise InputProblem(f"{_must(name)} Got {got} instead.")
     return _of_labels(name, list(listed), log)
+
+
+def _listed(answer: Any) -> Any:
+    """Series of every kind as lists of plain values."""
+    for plainly in ("to_list", "to_pylist"):
+        if not isinstance(answer, np.ndarray) and hasattr(answer, plainly):
+            return getattr(answer, plainly)()
+    return answer
+
+
+def _must(name: str) -> str:
+    return f"Policy '{name}' must answer one label per row, or probabilities [row, action]."
 
 
 def _of_columns(name: str, frame: Any, log: Log) -> np.ndarray:
@@ -131,7 +154,8 @@ def _of_columns(name: str, frame: Any, log: Log) -> np.ndarray:
             f"Policy '{name}' answered a frame with no column for action '{absent[0]}'; it needs one per action of the "
             f"log ({', '.join(labels)}), with its probability."
         )
-    return _checked(name, np.stack([table.cells(texts[label]).cast(float).to_numpy() for label in labels], axis=1), log)
+    columns = [read_numbers(table, texts[label], "probability") for label in labels]
+    return _checked(name, np.stack(columns, axis=1), log)
 
 
 def _checked(name: str, probabilities: np.ndarray, log: Log) -> np.ndarray:
@@ -141,15 +165,16 @@ def _checked(name: str, probabilities: np.ndarray, log: Log) -> np.ndarray:
             f"Policy '{name}' answered probabilities of shape {probabilities.shape} and the log has {shape[0]} rows "
             f"and {shape[1]} actions ({', '.join(map(label_text, log.action_labels))}); give one column for each."
         )
-    sums = probabilities.sum(axis=1)
-    wrong = ~np.isnan(sums) & (np.abs(sums - 1) > 1e-6) | (probabilities < 0).any(axis=1)
+    gaps = np.isnan(probabilities)
+    off = np.abs(probabilities.sum(axis=1) - 1) > SUM_OFF
+    wrong = off | (gaps.any(axis=1) & ~gaps.all(axis=1)) | (probabilities < 0).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputProblem(
-            f"Policy '{name}' answered probabilities that are negative or do not sum to one, first in row {row} of the "
-            f"rows evaluated ({probabilities[row].tolist()}); each row must sum to one."
+            f"Policy '{name}' answered {probabilities[row].round(6).tolist()} in {row_name(row)} of those evaluated; "
+            "probabilities must be at least 0 and sum to one, or all be empty where the row is referred."
         )
-    return np.where(np.isnan(sums)[:, None], np.nan, probabilities)
+    return probabilities
 
 
 def _of_labels(name: str, labels: Sequence[ActionLabel | None], log: Log) -> np.ndarray:
@@ -158,13 +183,18 @@ def _of_labels(name: str, labels: Sequence[ActionLabel | None], log: Log) -> np.
             f"Policy '{name}' answered {len(labels)} labels for {len(log)} rows; it must answer one per row."
         )
     positions = {label_text(label): index for index, label in enumerate(log.action_labels)}
-    spelled = {label: label_text(label) for label in set(labels) if label is not None and label == label}
+    spelled = {label: label_text(label) for label in set(labels) if not _empty(label)}
     texts = [spelled.get(label) for label in labels]  # pyright: ignore[reportArgumentType]
     for row, text in enumerate(texts):
         if text is not None and text not in positions:
             raise InputProblem(
-                f"Policy '{name}' answered '{text}' in row {row} of the rows evaluated, and the log has no such "
+                f"Policy '{name}' answered '{text}' in {row_name(row)} of the rows evaluated, and the log has no such "
                 f"action, so it cannot say how that turns out. {did_you_mean(text, list(positions))}"
             )
     codes = np.array([-1 if text is None else positions[text] for text in texts])
     return np.where((codes < 0)[:, None], np.nan, np.eye(len(positions))[codes])
+
+
+def _empty(label: object) -> bool:
+    """None, NaN, and pandas' own NA, which equals nothing and will not even say so."""
+    return label is None or type(label).__name__ == "NAType" or label != label

@@ -4,7 +4,7 @@ Each class gives only its per-row terms (w weights, R rewards, θ̂ prices, see 
 derived once, for all alike. Three of them limit the weights. Their limit is chosen from the data by one rule: among
 quantiles of the weights and no limit at all, the one with the least estimated mean squared error, that is the variance
 of the value plus the square of an upper bound on the bias that the limit brings (what it takes off the terms: its mean
-and, since the rows that matter most are few, one standard error more).
+and, since the rows that matter most are few, two standard errors more).
 """
 
 import abc
@@ -188,7 +188,7 @@ def _limited(
 def _squared_error(kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray, base: np.ndarray) -> float:
     rows = len(weights)
     lost = (weights - kept) * residuals
-    bias = abs(lost.mean()) + lost.std() / math.sqrt(rows)
+    bias = abs(lost.mean()) + 2 * lost.std() / math.sqrt(rows)
     return float(np.var(base + kept * residuals) / rows + bias**2)
 
 

@@ -4,6 +4,7 @@ units and sign."""
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,17 @@ from prudent.evaluation.decisions import LOGGED
 from prudent.evaluation.estimators import Estimator
 from prudent.evaluation.intervals import Estimate, Imputed, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
-from prudent.evaluation.tails import worst_mean
+from prudent.evaluation.tails import as_share, worst_mean
 from prudent.evaluation.terms import Evidence, Terms, between_imputations
 from prudent.log import Log
-from prudent.overlap import FittedPropensity
+from prudent.overlap import FittedPropensity, effective_rows
 
 if TYPE_CHECKING:
+    from prudent.evaluation.confounding import Confounding
+    from prudent.evaluation.cross_fitting import CrossFitted
     from prudent.evaluation.diagnostics import Diagnosis
+    from prudent.evaluation.missing_shift import ShiftedMissingness
+    from prudent.models.fitted import Fitted
 
 HEADLINE = ("self-normalised dr", "dr")
 
@@ -69,6 +74,9 @@ class Evaluation:
     judging: Judging
     notes: tuple[str, ...]
     _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, repr=False)
+    _logged: dict[Estimator, Measured] = field(default_factory=dict, init=False, repr=False)
+    _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
+    _diagnoses: "dict[str, Diagnosis]" = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +102,10 @@ class Evaluation:
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
     ) -> Estimate:
         """What the policy would have earned per decision."""
-        return self._signed(self._interval(self._value(policy, self._estimator(estimator)), interval))
+        chosen = self._estimator(estimator)
+        if self._known(policy, chosen, interval):
+            return self._estimates[policy][chosen.name, "value"]
+        return self._signed(self._interval(self._value(policy, chosen), interval))
 
     def difference(
         self,
@@ -105,14 +116,24 @@ class Evaluation:
     ) -> Estimate:
         """How much more `policy` would have earned than `other`, paired: row by row on the same decisions."""
         chosen = self._estimator(estimator)
+        if other == LOGGED and self._known(policy, chosen, interval):
+            return self._estimates[policy][chosen.name, "gain"]
         found = self._value(policy, chosen).minus(self._value(other, chosen))
         return self._signed(self._interval(found, interval))
+
+    def differences(self) -> dict[tuple[str, str], Estimate]:
+        """Every pair of the policies that were asked about, by the headline estimator; see `difference`."""
+        values = {name: self._value(name, self.headline) for name in self.asked}
+        pairs = list(combinations(self.asked, 2))
+        found = self._intervals([values[one].minus(values[other]) for one, other in pairs], None)
+        return {pair: self._signed(own) for pair, own in zip(pairs, found, strict=True)}
 
     def tail_share(
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
     ) -> Estimate:
-        """The share of outcomes beyond the threshold that `evaluate` was given."""
-        return _as_share(self._interval(self._tail(policy, self._estimator(estimator)), interval))
+        """The share of outcomes beyond the threshold that `evaluate` was given; its interval is `as_share`'s."""
+        chosen = self._estimator(estimator)
+        return self._share(policy, chosen, self._interval(self._tail(policy, chosen), interval))
 
     def worst_mean(
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
@@ -128,42 +149,94 @@ class Evaluation:
         bound = LogarithmicSmoothing().lower_bound(self.evidence(policy), level or self.judging.level)
         return -bound if self.log.minimize else bound
 
+    def confounding(self, preferred: str | None = None, other: str | None = None, **options: Any) -> "Confounding":
+        """How strong unrecorded reasons for the logged actions would have to be to change which policy is preferred.
+
+        Options as in `prudent.evaluation.confounding.confounding`.
+        """
+        from prudent.evaluation.confounding import confounding
+
+        return confounding(self, preferred, other, **options)
+
+    def missingness(self, fitted: "Fitted | CrossFitted", **options: Any) -> "ShiftedMissingness":
+        """What becomes of the preferred policy if missing cells differ from what the rest of the records say.
+
+        Options as in `prudent.evaluation.missing_shift.shifted_missingness`.
+        """
+        from prudent.evaluation.missing_shift import shifted_missingness
+
+        return shifted_missingness(self, fitted, **options)
+
     def diagnose(self, policy: str) -> "Diagnosis":
         """Whether the log can answer for this policy: weights, overlap, balance, and a verdict in a sentence."""
         from prudent.evaluation.diagnostics import diagnose
 
-        return diagnose(self, policy)
+        if policy not in self._diagnoses:
+            self._diagnoses[policy] = diagnose(self, policy)
+        return self._diagnoses[policy]
+
+    def estimates(self, policy: str) -> dict[tuple[str, str], Estimate]:
+        """All there is about a policy, by the estimator's name and what is estimated: "value", "gain" over the
+        decisions as logged, "worst_mean" and, where a threshold was given, "tail_share"."""
+        if policy not in self._estimates:
+            self._estimates[policy] = self._all_estimates(policy)
+        return self._estimates[policy]
 
     def to_frame(self) -> pl.DataFrame:
         """One row per policy and estimator: value, gain over the decisions as logged, tail and worst mean."""
         return pl.DataFrame([record for policy in self.names for record in self._records(policy)], strict=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain types for JSON; the keys are in `prudent.evaluation.telling.facts`."""
+        from prudent.evaluation.telling import facts
+
+        return facts(self)
+
+    def __str__(self) -> str:
+        from prudent.evaluation.telling import text
+
+        return text(self)
+
     def _records(self, policy: str) -> Iterator[dict[str, Any]]:
-        """All estimators of one policy; their intervals are found together, on the same resampled rows."""
+        found = self.estimates(policy)
+        for one in self.judging.estimators:
+            record: dict[str, Any] = {"policy": policy, "estimator": one.name}
+            for (estimator, name), estimate in found.items():
+                record |= _columns(name, estimate) if estimator == one.name else {}
+            yield record
+
+    def _all_estimates(self, policy: str) -> dict[tuple[str, str], Estimate]:
+        """The intervals of all estimators are found together, on the same resampled rows."""
+        values = {one: self._value(policy, one) for one in self.judging.estimators}
         wanted: dict[str, Callable[[Estimator], Measured]] = {
-            "value": lambda one: self._value(policy, one),
-            "gain": lambda one: self._value(policy, one).minus(self._value(LOGGED, one)),
+            "value": lambda one: values[one],
+            "gain": lambda one: values[one].minus(self._value(LOGGED, one)),
             "worst_mean": lambda one: self._worst(policy, one),
         }
         if self.judging.below is not None:
             wanted["tail_share"] = lambda one: self._tail(policy, one)
-        keys = [(one.name, name) for one in self.judging.estimators for name in wanted]
-        measured = [measure(one) for one in self.judging.estimators for measure in wanted.values()]
-        found = dict(zip(keys, self._intervals(measured, None), strict=True))
-        for one in self.judging.estimators:
-            record: dict[str, Any] = {"policy": policy, "estimator": one.name}
-            for name in wanted:
-                own = found[one.name, name]
-                record |= _columns(name, _as_share(own) if name == "tail_share" else self._signed(own))
-            yield record
+        keys = [(one, name) for one in self.judging.estimators for name in wanted]
+        found = self._intervals([wanted[name](one) for one, name in keys], None)
+        return {
+            (one.name, name): self._share(policy, one, own) if name == "tail_share" else self._signed(own)
+            for (one, name), own in zip(keys, found, strict=True)
+        }
 
     # --- from evidence to estimates, in the inner sign ---
 
     def _value(self, policy: str, estimator: Estimator) -> Measured:
-        return Measured.of(self.evidence(policy), estimator.terms)
+        if policy != LOGGED:
+            return Measured.of(self.evidence(policy), estimator.terms)
+        if estimator not in self._logged:  # every gain is over these
+            self._logged[estimator] = Measured.of(self.evidence(policy), estimator.terms)
+        return self._logged[estimator]
 
     def _tail(self, policy: str, estimator: Estimator) -> Measured:
         return Measured.of(self.tail_evidence(policy), estimator.terms)
+
+    def _share(self, policy: str, estimator: Estimator, found: Estimate) -> Estimate:
+        rows = effective_rows(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
+        return as_share(found, rows, self.judging.level)
 
     def _worst(self, policy: str, estimator: Estimator) -> Measured:
         def terms(evidence: Evidence) -> Terms:
@@ -181,6 +254,9 @@ class Evaluation:
 
     def _signed(self, estimate: Estimate) -> Estimate:
         return estimate.negated() if self.log.minimize else estimate
+
+    def _known(self, policy: str, estimator: Estimator, interval: Interval | None) -> bool:
+        return interval is None and policy in self._estimates and estimator in self.judging.estimators
 
     def _estimator(self, estimator: Estimator | str | None) -> Estimator:
         if estimator is None or isinstance(estimator, Estimator):
@@ -211,12 +287,6 @@ class Evaluation:
         weights, each = np.where(referred, 1.0, own / self.propensity.taken), self.propensity.imputed
         imputed = None if each is None else np.where(referred[None, :], 1.0, own[None, :] / each)
         return Evidence(weights, outcomes, logged, expected, imputed)
-
-
-def _as_share(estimate: Estimate) -> Estimate:
-    """An estimate of a share, kept between 0 and 1."""
-    value, low, high = (float(np.clip(one, 0.0, 1.0)) for one in (estimate.value, estimate.low, estimate.high))
-    return Estimate(value, estimate.error, low, high)
 
 
 def _columns(name: str, estimate: Estimate) -> dict[str, float | None]:

@@ -172,7 +172,7 @@ class LogarithmicSmoothing:
         steps = math.sqrt(2 * tail / rows) * np.array(SMOOTHING_STEPS)
         smooth = np.array([np.log1p(step * evidence.weights * scaled).mean() for step in steps])
         best = float(np.max(np.expm1(smooth - tail / rows) / steps))
-        return low + (high - low) * max(best, 0.0)
+        return low + (high - low) * float(np.clip(best, 0.0, 1.0))
 
 
 def resampled_rows(rows: int, draws: int, seed: int) -> Iterator[np.ndarray]:

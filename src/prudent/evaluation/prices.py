@@ -1,7 +1,7 @@
 """Prices for the direct and doubly robust estimators: what a model expects of every action for every row."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,12 +13,23 @@ from prudent.completions import PriceTable
 from prudent.errors import is_whole, require
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.decisions import encoded_rows, read_by
+from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
 from prudent.log import Log
 from prudent.models.fitted import Fitted
-from prudent.tabular import BOOSTED_COLUMNS, across_folds, deal_folds, learning_from_some, native_table, single_thread
+from prudent.tabular import (
+    BOOSTED_COLUMNS,
+    BOOSTED_LEVELS,
+    across_folds,
+    deal_folds,
+    expected_table,
+    learning_from_some,
+    native_table,
+    numeric_table,
+    single_thread,
+    standardised,
+)
 
-STAGES = (15, 40, 100)
-BOOSTED_ACTIONS = 250  # as many categories as a boosted tree can tell apart
+STAGES = (20, 60)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +40,9 @@ class Prices:
     rewards: np.ndarray
     tail: np.ndarray | None
     source: str
+
+    def take(self, rows: np.ndarray) -> "Prices":
+        return Prices(self.rewards[rows], None if self.tail is None else self.tail[rows], self.source)
 
 
 def own_prices(fitted: Fitted, log: Log, below: float | None, completions: int = 256) -> Prices:
@@ -73,45 +87,80 @@ def _expectations(
 
 
 @dataclass(frozen=True)
-class BoostedPrices:
-    """Gradient boosting that takes gaps and categories as they are, the action among its columns, cross-fitted.
+class LearntPrices:
+    """Prices learnt from the log itself, cross-fitted: a row is priced by learners that have not seen it.
 
-    For policies that come without a model, and for logs that a model has seen. A row is priced by trees that were
-    grown without it; how many trees is chosen for each fold by the squared errors of the other folds.
+    For policies that come without a model, and for logs that a model has seen. Kernel ridge regression on the best
+    guess of the record (smooth) and gradient boosting that takes gaps and categories as they are (steps), both with the
+    action among their inputs, in the shares that fit the other folds' outcomes best.
     """
 
     folds: int = 5
 
     def __post_init__(self) -> None:
-        require(is_whole(self.folds, 2), "BoostedPrices", "folds", "be a whole number of at least 2", self.folds)
+        require(is_whole(self.folds, 2), "LearntPrices", "folds", "be a whole number of at least 2", self.folds)
 
-    def fit(self, log: Log, below: float | None = None, seed: int = 0) -> Prices:
-        """Prices of every row; `below` in the inner sign."""
-        rewards = self._predicted(log, log.rewards, seed)
-        tail = None if below is None else np.clip(self._predicted(log, (log.rewards < below) * 1.0, seed), 0.0, 1.0)
-        return Prices(rewards, tail, "gradient boosting, cross-fitted on these rows")
+    def fit(self, log: Log, below: float | None = None, seed: int = 0, beside: Prices | None = None) -> Prices:
+        """Prices of every row; `below` in the inner sign. A model's own prices `beside` them get a share too."""
+        tables, others = _Tables.of(log, seed), (None, None) if beside is None else (beside.rewards, beside.tail)
+        rewards = self._predicted(tables, log, log.rewards, others[0], seed)
+        tail = None
+        if below is not None:
+            tail = np.clip(self._predicted(tables, log, (log.rewards < below) * 1.0, others[1], seed), 0.0, 1.0)
+        with_model = "" if beside is None else f"{beside.source} and "
+        return Prices(rewards, tail, f"{with_model}learnt from these rows, cross-fitted")
 
-    def _predicted(self, log: Log, outcomes: np.ndarray, seed: int) -> np.ndarray:
-        fold = deal_folds(log, self.folds, seed)
-        table, categorical = native_table(log)
-        n_actions = len(log.action_labels)
+    def _predicted(
+        self, tables: "_Tables", log: Log, outcomes: np.ndarray, beside: np.ndarray | None, seed: int
+    ) -> np.ndarray:
+        fold, n_actions = deal_folds(log, self.folds, seed), len(log.action_labels)
+        some = np.random.default_rng([seed, 1]).permutation(len(log))
 
-        def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            return _boosted(table, categorical, log.actions, n_actions, outcomes, train, rows, seed)
+        def smooth(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            learnt = some[np.isin(some, train)][:LEARNING_ROWS]
+            return ridge.predict(log.actions, outcomes, learnt, rows)
+
+        def stepped(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            return _boosted(tables, log.actions, n_actions, outcomes, train, rows, seed)
 
         with single_thread():
-            staged = across_folds(fold, learning_from_some(predict, seed))
-        errors = (staged[np.arange(len(log)), :, log.actions] - outcomes[:, None]) ** 2
-        result = np.empty((len(log), n_actions))
-        for held in range(int(fold.max()) + 1):
-            stage = int(np.argmin(errors[fold != held].mean(axis=0)))
-            result[fold == held] = staged[fold == held, stage]
-        return result
+            likeness = action_likeness(log.action_labels)
+            ridge = KernelRidge.chosen(tables.guessed, likeness, log.actions, outcomes, some[:CHOOSING_ROWS])
+            parts = [
+                *([] if beside is None else [beside[:, None]]),
+                across_folds(fold, smooth)[:, None],
+                across_folds(fold, learning_from_some(stepped, seed)),
+            ]
+        return _stacked(np.concatenate(parts, axis=1), log.actions, outcomes, fold)
+
+
+class _Tables(NamedTuple):
+    """The log as the learners want it: gaps as they are, and filled by their best guess."""
+
+    native: np.ndarray
+    categorical: np.ndarray
+    guessed: np.ndarray
+
+    @classmethod
+    def of(cls, log: Log, seed: int) -> "_Tables":
+        return cls(*native_table(log), standardised(expected_table(numeric_table(log), seed)))
+
+
+def _stacked(parts: np.ndarray, actions: np.ndarray, outcomes: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """Predictions [row, learner, action] together, each learner with a share of at least 0, and the mean as a last."""
+    from scipy.optimize import nnls
+
+    result = np.empty(parts[:, 0].shape)
+    for held in range(int(fold.max()) + 1):
+        others = fold != held
+        mean = outcomes[others].mean()
+        shares, _ = nnls(parts[np.flatnonzero(others), :, actions[others]] - mean, outcomes[others] - mean)
+        result[~others] = mean + np.einsum("p,rpa->ra", shares, parts[~others] - mean)
+    return result
 
 
 def _boosted(
-    table: np.ndarray,
-    categorical: np.ndarray,
+    tables: _Tables,
     actions: np.ndarray,
     n_actions: int,
     outcomes: np.ndarray,
@@ -119,25 +168,25 @@ def _boosted(
     rows: np.ndarray,
     seed: int,
 ) -> np.ndarray:
-    """Outcomes after no trees and after each number of trees in `STAGES`: [row, stage, action]."""
+    """Outcomes after each number of trees in `STAGES`: [row, stage, action]."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    present = ~np.isnan(table[train]).all(axis=0)  # scikit-learn refuses a column that is nothing but gaps
-    features = np.concatenate([table[:, present], actions[:, None].astype(np.float64)], axis=1)
+    present = ~np.isnan(tables.native[train]).all(axis=0)  # scikit-learn refuses a column that is nothing but gaps
+    features = np.concatenate([tables.native[:, present], actions[:, None].astype(np.float64)], axis=1)
+    categorical = np.append(tables.categorical[present], n_actions <= BOOSTED_LEVELS)
     model: Any = HistGradientBoostingRegressor(
         max_iter=STAGES[-1],
         max_leaf_nodes=16,
         l2_regularization=1.0,
         max_features=min(1.0, BOOSTED_COLUMNS / features.shape[1]),
-        categorical_features=np.append(categorical[present], n_actions <= BOOSTED_ACTIONS),  # pyright: ignore[reportArgumentType]
+        categorical_features=categorical,  # pyright: ignore[reportArgumentType]  scikit-learn is untyped
         early_stopping=False,  # pyright: ignore[reportArgumentType]
         random_state=seed,
     ).fit(features[train], outcomes[train])
-    mean = np.full((len(rows), 1), outcomes[train].mean())
-    result = np.empty((len(rows), len(STAGES) + 1, n_actions))
+    result = np.empty((len(rows), len(STAGES), n_actions))
     asked = features[rows]
     for action in range(n_actions):
         asked[:, -1] = action
         staged = [part for done, part in enumerate(model.staged_predict(asked), 1) if done in STAGES]
-        result[:, :, action] = np.stack([mean[:, 0], *staged], axis=1)
+        result[:, :, action] = np.stack(staged, axis=1)
     return result

@@ -1,7 +1,9 @@
-"""The bad end of a policy's outcomes: the mean of the worst ones, by the weights that also give its value."""
+"""The bad end of a policy's outcomes: the mean of the worst ones, and intervals for the share of bad ones."""
 
 import numpy as np
+from scipy.special import betaincinv
 
+from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.terms import Terms
 
 
@@ -22,3 +24,35 @@ def worst_mean(weights: np.ndarray, rewards: np.ndarray, share: float) -> Terms:
     quantile = rewards[order[min(int(np.searchsorted(mass, share * mass[-1])), len(order) - 1)]]
     shortfall = np.maximum(quantile - rewards, 0.0) / share
     return Terms.ratio(weights * (quantile - shortfall), weights)
+
+
+def as_share(found: Estimate, rows: float, level: float) -> Estimate:
+    """An estimate of a share with Clopper and Pearson's interval on effective counts.
+
+    Bad outcomes are few and of unequal weight, so a symmetric interval is too short on the side that matters, and one
+    that saw none at all claims to know that there are none. `rows` is how many equally weighted rows there are at most.
+
+    >>> none = as_share(Estimate(0.0, 0.0, 0.0, 0.0), rows=100, level=0.9)
+    >>> none.low, round(none.high, 4)
+    (0.0, 0.0295)
+    """
+    share = float(np.clip(found.value, 0.0, 1.0))
+    if not np.isfinite(found.value):
+        return found
+    spread = found.error**2
+    if 0 < share < 1 and spread > 0:
+        rows = min(rows, share * (1 - share) / spread)
+    level = (1 - level) / 2
+    return Estimate(share, found.error, 1 - upper_bound(1 - share, rows, level), upper_bound(share, rows, level))
+
+
+def upper_bound(share: float, rows: float, level: float) -> float:
+    """Clopper and Pearson's one-sided bound on a share seen in (effective) rows: too low at most `level` of the time.
+
+    >>> round(upper_bound(0.0, 100, 0.05), 4), upper_bound(0.0, 0, 0.05)
+    (0.0295, 1.0)
+    """
+    seen = share * rows
+    if not rows > 0 or seen >= rows:
+        return 1.0
+    return float(betaincinv(seen + 1, rows - seen, 1 - level))

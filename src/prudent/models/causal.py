@@ -32,7 +32,7 @@ from prudent.networks.draws import quasi_random
 from prudent.networks.layout import Layout, layout_of
 from prudent.networks.reward import RewardNetwork
 from prudent.networks.training import Members, Training, bucket, initialise, train
-from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.propensity import Propensity
 from prudent.schema import Schema
 
 DOUBT_ROWS = 20_000
@@ -174,7 +174,7 @@ class CausalPVAE:
     members: int = 3
     samples: int = 20
     hide: float = 0.1
-    weights: ImputedLogistic | Boosted | Known | None = None
+    weights: Propensity | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()
 

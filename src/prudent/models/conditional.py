@@ -33,7 +33,7 @@ from prudent.networks.draws import quasi_random
 from prudent.networks.layout import Cells, Layout, layout_of
 from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
 from prudent.networks.training import Members, Training, initialise, train
-from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.propensity import ImputedLogistic, Propensity
 from prudent.schema import Schema
 
 
@@ -221,7 +221,7 @@ class CPVAE:
     members: int = 1
     samples: int = 4
     hide: float = 0.1
-    propensity: ImputedLogistic | Boosted | Known = ImputedLogistic()
+    propensity: Propensity = ImputedLogistic()
     sizes: Sizes = Sizes()
     training: Training = Training()
 

@@ -14,7 +14,7 @@ from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import Log
 from prudent.networks.training import Members, Trained, Training
 from prudent.overlap import effective_rows
-from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known
+from prudent.propensity import FittedPropensity, Propensity
 from prudent.schema import Schema
 
 ACTIVE_VARIANCE = 0.01
@@ -74,7 +74,7 @@ def check_settings(owner: str, members: int, samples: int, hide: float) -> None:
 def check_parts(owner: str, sizes: object, training: object, propensity: object) -> None:
     require(isinstance(sizes, Sizes), owner, "sizes", "be a Sizes, e.g. Sizes(width=64)", sizes)
     require(isinstance(training, Training), owner, "training", "be a Training, e.g. Training(rounds=40)", training)
-    known = propensity is None or isinstance(propensity, ImputedLogistic | Boosted | Known)
+    known = propensity is None or isinstance(propensity, Propensity)
     name = "weights" if owner == "CausalPVAE" else "propensity"
     require(known, owner, name, "be a propensity: ImputedLogistic(), Boosted() or Known()", propensity)
 

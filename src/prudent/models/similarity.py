@@ -34,7 +34,7 @@ from prudent.networks import decoder as decoding
 from prudent.networks.draws import quasi_random
 from prudent.networks.layout import layout_of
 from prudent.networks.training import Members, Training, initialise, train
-from prudent.propensity import Boosted, ImputedLogistic, Known
+from prudent.propensity import ImputedLogistic, Propensity
 from prudent.schema import Schema
 
 BLOCK = 256
@@ -183,7 +183,7 @@ class SPVAE:
     samples: int = 20
     hide: float = 0.1
     form: Form = "self_normalised"
-    propensity: ImputedLogistic | Boosted | Known = ImputedLogistic()
+    propensity: Propensity = ImputedLogistic()
     logged_rows: int | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()

@@ -1,0 +1,278 @@
+"""Estimators against the truth: bias, error and coverage of every estimator over many simulated logs.
+
+    python -m benchmarks.evaluation [--logs 500] [--workers N] [--pieces DIR] [--out FILE]
+
+In each dosing world (30 % gaps) a model is fitted once, on decisions of its own; its policies, and one constant dose,
+are then evaluated on `--logs` fresh logs: with the true propensities and with estimated ones (`Stacked`, from each log
+anew), with the default prices (the model's and such as are learnt from each log, together) and with learnt ones alone.
+What is estimated is the mean of the true reward of the policy's actions over all rows of all logs. The result of each
+log is kept in `--pieces`, so that a run can be continued; about an hour per world on two cores.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+from rich.console import Console
+from scipy.special import ndtr
+
+import prudent
+from benchmarks.dosing import Printed
+from prudent.evaluation import (
+    EVERY_ESTIMATOR,
+    Bootstrap,
+    EmpiricalBernstein,
+    LearntPrices,
+    LogarithmicSmoothing,
+    Student,
+    evaluate,
+)
+from prudent.evaluation.decisions import encoded_rows
+from prudent.evaluation.prices import Prices, own_prices
+from prudent.policy import judge_together
+from prudent.worlds import DosingWorld
+from prudent.worlds.dosing import DosingSample
+
+FITTED, ROWS, FIRST_SEED = 3000, 2000, 1000
+BELOW = -3.0
+LEVEL = 0.95
+WORLDS = {
+    "cliff, MCAR": DosingWorld(gaps=0.3),
+    "quadratic, MAR": DosingWorld(gaps=0.3, doses=5, loss="quadratic", mechanism="mar"),
+}
+STRATEGIES = {"expected": prudent.MaximumExpectedReward(), "tail": prudent.TailAverse()}
+CONSTANT = "constant"
+ARMS = {"known": "known", "estimated": "estimated", "learnt": "estimated, no model"}
+INTERVALS = {"student": Student(), "bootstrap": Bootstrap(draws=400), "bernstein": EmpiricalBernstein()}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One log: what the policies chose there, by action number, and the model's prices."""
+
+    world: str
+    seed: int
+    labels: tuple[Any, ...]
+    chosen: dict[str, np.ndarray]
+    prices: np.ndarray
+    tail: np.ndarray
+
+
+def jobs(name: str, seeds: Sequence[int]) -> Iterator[Job]:
+    """The logs of a world with these seeds."""
+    world = WORLDS[name]
+    past = world.sample(FITTED, seed=77).frame()
+    log = prudent.Log.from_frame(past, action="dose", reward="outcome", kinds=world.kinds)
+    fitted = prudent.CausalPVAE().fit(log, seed=0)
+    policies = [fitted.policy(strategy) for strategy in STRATEGIES.values()]
+    for seed in seeds:
+        later = fitted.read(world.sample(ROWS, seed=seed).frame())
+        chosen = [np.argmax(judged.scores, axis=1) for judged in judge_together(policies, encoded_rows(later))]
+        prices = own_prices(fitted, later, BELOW)
+        assert prices.tail is not None
+        own = dict(zip(STRATEGIES, chosen, strict=True))
+        yield Job(name, seed, fitted.action_labels, own, prices.rewards, prices.tail)
+
+
+def one_log(job: Job) -> dict[str, Any]:
+    """Every estimate of one log, [value, low, high] by arm, policy, estimator and interval; the truth of its rows."""
+    world = WORLDS[job.world]
+    sample = world.sample(ROWS, seed=job.seed)
+    chance = sample.propensity[np.arange(ROWS), sample.actions]
+    frame = sample.frame().with_columns(polars.Series("chance", chance))
+    log = prudent.Log.from_frame(
+        frame, action="dose", reward="outcome", propensity="chance", kinds=world.kinds, action_labels=job.labels
+    )
+    policies = {key: (lambda _, own=own: [job.labels[index] for index in own]) for key, own in job.chosen.items()}
+    model = Prices(job.prices, job.tail, "the model's own")
+    estimated = replace(log, propensities=prudent.Stacked().fit(log, job.seed).taken)
+    both = LearntPrices().fit(log, BELOW, job.seed, beside=model)
+    arms = {
+        "known": (log, both),
+        "estimated": (estimated, both),
+        "learnt": (estimated, LearntPrices().fit(log, None, job.seed)),
+    }
+    middle = f"always {world.dose_labels[world.doses // 2]}"
+    found: dict[str, dict[str, list[float]]] = {}
+    for arm, (weighed, prices) in arms.items():
+        judged = evaluate(policies, weighed, prices=prices, below=BELOW)
+        for policy in (*policies, middle):
+            own = _estimates(judged, policy, tails=arm == "estimated" and policy != middle)
+            found[f"{arm}/{CONSTANT if policy == middle else policy}"] = dict(own)
+    return {"found": found, "truth": _truth(job, sample)}
+
+
+def _truth(job: Job, sample: DosingSample) -> dict[str, dict[str, float]]:
+    """What each policy truly earns on the rows of one log, and the share of its outcomes below the threshold."""
+    world, rows = sample.world, np.arange(ROWS)
+    order = world.index(job.labels)
+    earned = {policy: sample.theta[rows, order[codes]] for policy, codes in job.chosen.items()}
+    earned[CONSTANT] = sample.theta[:, world.doses // 2]
+    return {
+        policy: {"value": float(own.mean()), "tail": float(ndtr((BELOW - own) / world.noise).mean())}
+        for policy, own in earned.items()
+    }
+
+
+def _estimates(judged: prudent.Evaluation, policy: str, tails: bool) -> Iterator[tuple[str, list[float]]]:
+    evidence = judged.evidence(policy)
+    terms = [one.terms(evidence) for one in EVERY_ESTIMATOR]
+    for name, interval in INTERVALS.items():
+        for estimator, estimate in zip(EVERY_ESTIMATOR, interval.estimates(terms, level=LEVEL), strict=True):
+            yield f"value/{estimator.name}/{name}", [estimate.value, estimate.low, estimate.high]
+    if tails:
+        tail = judged.tail_evidence(policy)
+        shares = Student().estimates([one.terms(tail) for one in EVERY_ESTIMATOR], level=LEVEL)
+        for estimator, estimate in zip(EVERY_ESTIMATOR, shares, strict=True):
+            yield f"tail/{estimator.name}/student", [estimate.value, estimate.low, estimate.high]
+    yield "value/smoothing/bound", [LogarithmicSmoothing().lower_bound(evidence, LEVEL), np.nan, np.nan]
+    yield "weights", [evidence.weights.mean(), np.nan, np.nan]
+
+
+def summary(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Bias, error and coverage by arm, policy, what is estimated, estimator and interval."""
+    rows = []
+    for place, first in pieces[0]["found"].items():
+        arm, policy = place.split("/")
+        for what in first:
+            values = np.array([piece["found"][place][what] for piece in pieces])
+            row: dict[str, Any] = {"arm": arm, "policy": policy}
+            if what == "weights":
+                rows.append({**row, "what": what, "mean": float(values[:, 0].mean())})
+                continue
+            quantity, estimator, interval = what.split("/")
+            # all rows of all logs together know the truth far better than one log can estimate it
+            right = float(np.mean([piece["truth"][policy][quantity] for piece in pieces]))
+            off = values[:, 0] - right
+            row |= {"what": quantity, "estimator": estimator, "interval": interval, "truth": right}
+            row |= {"bias": float(off.mean()), "error": float(np.sqrt(np.mean(off**2)))}
+            if quantity == "tail":
+                pass
+            elif estimator == "smoothing":
+                row["coverage"] = float(np.mean(values[:, 0] <= right))
+            else:
+                row["coverage"] = float(np.mean((values[:, 1] <= right) & (right <= values[:, 2])))
+                row["width"] = float(np.mean(values[:, 2] - values[:, 1]))
+            rows.append(row)
+    return rows
+
+
+def chosen_rows(results: dict[str, Any], world: str, **wanted: str) -> list[dict[str, Any]]:
+    """The rows of one world that have all of these."""
+    return [row for row in results[world] if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def estimators_table(stored: dict[str, Any]) -> Printed:
+    """Error and coverage of every estimator, in every world, for the policy of the highest expected reward."""
+    worlds = list(stored["results"])
+    lines = []
+    for arm, meaning in (("known", "known"), ("estimated", "estimated"), ("learnt", "estimated, prices learnt")):
+        for estimator in EVERY_ESTIMATOR:
+            cells = []
+            for world in worlds:
+                wanted = {"arm": arm, "policy": "expected", "what": "value", "interval": "student"}
+                (own,) = chosen_rows(stored["results"], world, estimator=estimator.name, **wanted)
+                cells += [f"{own['bias']:+.3f}", f"{own['error']:.3f}", f"{own['coverage']:.1%}"]
+            lines.append((f"{estimator.name}, {meaning}", *cells))
+    heads = [f"{world}: {what}" for world in worlds for what in ("bias", "RMSE", "cover")]
+    return Printed(f"Estimators over {stored['logs']} logs", ("estimator, propensities", *heads), lines)
+
+
+def intervals_table(stored: dict[str, Any]) -> Printed:
+    """How often each interval of the doubly robust value holds, and its width, propensities estimated."""
+    lines = []
+    for name in (*INTERVALS, "bound"):
+        cells = []
+        for world in stored["results"]:
+            estimator = "smoothing" if name == "bound" else "dr"
+            wanted = {"arm": "estimated", "policy": "expected", "what": "value", "estimator": estimator}
+            (own,) = chosen_rows(stored["results"], world, interval=name, **wanted)
+            size = f"{own['bias']:+.2f}" if name == "bound" else f"{own['width']:.2f}"
+            cells += [f"{own['coverage']:.1%}", size]
+        lines.append((NAMES[name], *cells))
+    heads = [f"{world}: {what}" for world in stored["results"] for what in ("holds", "width")]
+    return Printed("Intervals", ("interval", *heads), lines)
+
+
+def tails_table(stored: dict[str, Any]) -> Printed:
+    """The share of bad outcomes in the worlds with a cliff."""
+    worlds = [world for world in stored["results"] if world.startswith("cliff")]
+    lines = []
+    for policy in STRATEGIES:
+        for estimator in EVERY_ESTIMATOR:
+            cells = []
+            for world in worlds:
+                wanted = {"arm": "estimated", "policy": policy, "what": "tail", "estimator": estimator.name}
+                (own,) = chosen_rows(stored["results"], world, **wanted)
+                cells += [f"{own['truth']:.2%}", f"{own['bias']:+.2%}", f"{own['error']:.2%}", f"{own['coverage']:.1%}"]
+            lines.append((f"{policy}, {estimator.name}", *cells))
+    heads = [f"{world}: {what}" for world in worlds for what in ("true share", "bias", "RMSE", "cover")]
+    return Printed("Tail shares", ("policy, estimator", *heads), lines)
+
+
+NAMES = {
+    "student": "Student",
+    "bootstrap": "bootstrap",
+    "bernstein": "empirical Bernstein",
+    "bound": "logarithmic smoothing, lower bound (width: its mean distance from the truth)",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logs", type=int, default=500)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--worlds", nargs="*", default=list(WORLDS), choices=list(WORLDS))
+    parser.add_argument("--pieces", type=Path, default=Path("build/evaluation"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "evaluation.json")
+    settings = parser.parse_args()
+    console, start = Console(width=200), time.perf_counter()
+    described: dict[str, Any] = {"logs": settings.logs, "rows": ROWS, "fitted": FITTED, "below": BELOW, "results": {}}
+    if settings.out.exists() and (earlier := json.loads(settings.out.read_text()))["logs"] == settings.logs:
+        described["results"] = earlier["results"]  # of worlds that are not asked for now
+    with ProcessPoolExecutor(settings.workers, get_context("spawn"), _on_one_core) as pool:
+        for name in settings.worlds:
+            described["results"][name] = summary(pieces(pool, name, settings.logs, settings.pieces))
+            console.print(f"{name}: done after {time.perf_counter() - start:.0f} s")
+    settings.out.parent.mkdir(parents=True, exist_ok=True)
+    settings.out.write_text(json.dumps(described, indent=1))
+    for table in (estimators_table, intervals_table, tails_table):
+        console.print(table(described).rich())
+    console.print(f"Numbers written to {settings.out}")
+
+
+def pieces(pool: ProcessPoolExecutor, name: str, logs: int, folder: Path) -> list[dict[str, Any]]:
+    """The results of every log of a world; those that an earlier run has left in the folder are not made again."""
+    place = folder / name.replace(", ", "-")
+    place.mkdir(parents=True, exist_ok=True)
+    files = {seed: place / f"{seed}.json" for seed in range(FIRST_SEED, FIRST_SEED + logs)}
+    missing = [seed for seed, file in files.items() if not file.exists()]
+    waiting = [pool.submit(_kept, job, files[job.seed]) for job in jobs(name, missing)] if missing else []
+    for done in waiting:
+        done.result()
+    return [json.loads(file.read_text()) for file in files.values()]
+
+
+def _kept(job: Job, file: Path) -> None:
+    file.write_text(json.dumps(one_log(job)))
+
+
+def _on_one_core() -> None:
+    import jax
+    from threadpoolctl import threadpool_limits
+
+    jax.config.update("jax_platforms", "cpu")
+    threadpool_limits(limits=1)
+
+
+if __name__ == "__main__":
+    main()
