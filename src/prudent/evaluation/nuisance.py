@@ -32,6 +32,8 @@ def share_seen(model: Fitted, log: Log) -> float:
     Where records are few whole numbers, different people look alike; a row that occurs twice on either side says
     nothing, and where hardly any row is one of a kind nothing can be told.
     """
+    if not len(model.fingerprints):
+        return 0.0
     own = read_by(log, model)
     own = own.take(own.rewarded)  # another model may not know all of the log's actions
     _, back, counts = np.unique(own.fingerprints(), return_inverse=True, return_counts=True)
