@@ -30,6 +30,7 @@ bench: .venv/dev
 	$(BIN)/python -m benchmarks.frontier
 	$(BIN)/python -m benchmarks.measuring
 	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.evaluation
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -30,14 +30,20 @@ from benchmarks.dosing import Printed
 from prudent.evaluation import (
     EVERY_ESTIMATOR,
     Bootstrap,
+    DoublyRobust,
     EmpiricalBernstein,
     LearntPrices,
     LogarithmicSmoothing,
+    SelfNormalised,
+    SelfNormalisedDoublyRobust,
     Student,
     evaluate,
 )
 from prudent.evaluation.decisions import encoded_rows
 from prudent.evaluation.prices import Prices, own_prices
+from prudent.evaluation.tails import as_share
+from prudent.evaluation.terms import Evidence
+from prudent.overlap import effective_rows
 from prudent.policy import judge_together
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
@@ -155,11 +161,9 @@ def summary(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             off = values[:, 0] - right
             row |= {"what": quantity, "estimator": estimator, "interval": interval, "truth": right}
             row |= {"bias": float(off.mean()), "error": float(np.sqrt(np.mean(off**2)))}
-            if quantity == "tail":
-                pass
-            elif estimator == "smoothing":
+            if estimator == "smoothing":
                 row["coverage"] = float(np.mean(values[:, 0] <= right))
-            else:
+            elif quantity == "value":
                 row["coverage"] = float(np.mean((values[:, 1] <= right) & (right <= values[:, 2])))
                 row["width"] = float(np.mean(values[:, 2] - values[:, 1]))
             rows.append(row)
@@ -171,20 +175,27 @@ def chosen_rows(results: dict[str, Any], world: str, **wanted: str) -> list[dict
     return [row for row in results[world] if all(row.get(key) == value for key, value in wanted.items())]
 
 
-def estimators_table(stored: dict[str, Any]) -> Printed:
-    """Error and coverage of every estimator, in every world, for the policy of the highest expected reward."""
+def estimators_table(stored: dict[str, Any], policy: str = "expected") -> Printed:
+    """Error and coverage of every estimator in every world, for the policy of the highest expected reward."""
     worlds = list(stored["results"])
     lines = []
-    for arm, meaning in (("known", "known"), ("estimated", "estimated"), ("learnt", "estimated, prices learnt")):
+    for arm, meaning in ARMS.items():
         for estimator in EVERY_ESTIMATOR:
+            if arm == "learnt" and not estimator.uses_prices:
+                continue  # other prices change nothing
             cells = []
             for world in worlds:
-                wanted = {"arm": arm, "policy": "expected", "what": "value", "interval": "student"}
+                wanted = {"arm": arm, "policy": policy, "what": "value", "interval": "student"}
                 (own,) = chosen_rows(stored["results"], world, estimator=estimator.name, **wanted)
                 cells += [f"{own['bias']:+.3f}", f"{own['error']:.3f}", f"{own['coverage']:.1%}"]
-            lines.append((f"{estimator.name}, {meaning}", *cells))
+            lines.append((meaning, estimator.name, *cells))
     heads = [f"{world}: {what}" for world in worlds for what in ("bias", "RMSE", "cover")]
-    return Printed(f"Estimators over {stored['logs']} logs", ("estimator, propensities", *heads), lines)
+    return Printed(f"Estimators over {stored['logs']} logs", ("propensities", "estimator", *heads), lines)
+
+
+def constants_table(stored: dict[str, Any]) -> Printed:
+    """The same for always giving the middle dose."""
+    return estimators_table(stored, CONSTANT)
 
 
 def intervals_table(stored: dict[str, Any]) -> Printed:
@@ -204,19 +215,53 @@ def intervals_table(stored: dict[str, Any]) -> Printed:
 
 
 def tails_table(stored: dict[str, Any]) -> Printed:
-    """The share of bad outcomes in the worlds with a cliff."""
-    worlds = [world for world in stored["results"] if world.startswith("cliff")]
+    """The share of bad outcomes in the world with a cliff: error of every estimator, propensities estimated."""
     lines = []
-    for policy in STRATEGIES:
-        for estimator in EVERY_ESTIMATOR:
-            cells = []
-            for world in worlds:
-                wanted = {"arm": "estimated", "policy": policy, "what": "tail", "estimator": estimator.name}
-                (own,) = chosen_rows(stored["results"], world, **wanted)
-                cells += [f"{own['truth']:.2%}", f"{own['bias']:+.2%}", f"{own['error']:.2%}", f"{own['coverage']:.1%}"]
-            lines.append((f"{policy}, {estimator.name}", *cells))
-    heads = [f"{world}: {what}" for world in worlds for what in ("true share", "bias", "RMSE", "cover")]
-    return Printed("Tail shares", ("policy, estimator", *heads), lines)
+    for estimator in EVERY_ESTIMATOR:
+        cells = []
+        for policy in STRATEGIES:
+            wanted = {"arm": "estimated", "policy": policy, "what": "tail", "estimator": estimator.name}
+            (own,) = chosen_rows(stored["results"], "cliff, MCAR", **wanted)
+            cells += [f"{own['truth']:.2%}", f"{own['bias']:+.2%}", f"{own['error']:.2%}"]
+        lines.append((estimator.name, *cells))
+    heads = [f"{policy}: {what}" for policy in STRATEGIES for what in ("true share", "bias", "RMSE")]
+    return Printed("Tail shares", ("estimator", *heads), lines)
+
+
+def tail_intervals(logs: int) -> dict[str, dict[str, float]]:
+    """How often intervals of the tail share hold, and are too low: the exact policy, prices and propensities."""
+    world = WORLDS["cliff, MCAR"]
+    large = world.sample(100 * ROWS, seed=FIRST_SEED - 1)
+    own = large.theta[np.arange(len(large)), world.act("tail", large)]
+    truth = float(ndtr((BELOW - own) / world.noise).mean())
+    held: dict[str, list[tuple[bool, bool]]] = {}
+    for seed in range(FIRST_SEED, FIRST_SEED + logs):
+        evidence = _exact_evidence(world, seed)
+        rows = effective_rows(evidence.weights)
+        for estimator in (SelfNormalised(), DoublyRobust(), SelfNormalisedDoublyRobust()):
+            (student,) = Student().estimates([estimator.terms(evidence)], level=LEVEL)
+            for name, found in (("Student", student), ("effective counts", as_share(student, rows, LEVEL))):
+                inside = (found.low <= truth <= found.high, found.high < truth)
+                held.setdefault(f"{estimator.name}, {name}", []).append(inside)
+    return {
+        name: dict(zip(("holds", "too_low"), np.mean(own, axis=0).tolist(), strict=True)) for name, own in held.items()
+    }
+
+
+def _exact_evidence(world: DosingWorld, seed: int) -> Evidence:
+    sample = world.sample(ROWS, seed=seed)
+    rows, chosen = np.arange(ROWS), world.act("tail", sample)
+    drawn = world.completions(sample.values, sample.observed, count=32, seed=seed)
+    theta = world.theta(drawn.reshape(-1, world.attributes)).reshape(ROWS, 32, -1)
+    prices = ndtr((BELOW - theta) / world.noise).mean(axis=1)
+    weights = (chosen == sample.actions) / sample.propensity[rows, sample.actions]
+    outcomes = (sample.rewards < BELOW) * 1.0
+    return Evidence(weights, outcomes, prices[rows, sample.actions], prices[rows, chosen])
+
+
+def tail_intervals_table(stored: dict[str, Any]) -> Printed:
+    lines = [(name, f"{own['holds']:.1%}", f"{own['too_low']:.1%}") for name, own in stored["tail_intervals"].items()]
+    return Printed("Intervals of tail shares", ("estimator, interval", "holds", "too low"), lines)
 
 
 NAMES = {
@@ -243,9 +288,10 @@ def main() -> None:
         for name in settings.worlds:
             described["results"][name] = summary(pieces(pool, name, settings.logs, settings.pieces))
             console.print(f"{name}: done after {time.perf_counter() - start:.0f} s")
+    described["tail_intervals"] = tail_intervals(settings.logs)
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     settings.out.write_text(json.dumps(described, indent=1))
-    for table in (estimators_table, intervals_table, tails_table):
+    for table in (estimators_table, constants_table, intervals_table, tails_table, tail_intervals_table):
         console.print(table(described).rich())
     console.print(f"Numbers written to {settings.out}")
 

@@ -117,6 +117,32 @@ def replications() -> dict[str, float]:
     }
 
 
+_BOOTSTRAP = """
+import resource, sys, time
+import numpy as np
+from prudent.evaluation.estimators import EVERY_ESTIMATOR
+from prudent.evaluation.intervals import Bootstrap
+from prudent.evaluation.terms import Evidence
+rows, draws = int(sys.argv[1]), int(sys.argv[2])
+random = np.random.default_rng(0)
+weights = random.exponential(size=rows) * (random.random(rows) < 0.3)
+evidence = Evidence(weights, random.normal(size=rows), random.normal(size=rows), random.normal(size=rows))
+terms = [one.terms(evidence) for one in EVERY_ESTIMATOR]
+start = time.perf_counter()
+Bootstrap(draws=draws).estimates(terms)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def bootstrap(folder: Path) -> dict[str, float]:
+    """Eight estimators over 100,000 rows: seconds and memory as the draws grow tenfold."""
+    result = {}
+    for draws in (100, 1000):
+        seconds, memory = _python(_BOOTSTRAP, "100000", str(draws), cache=folder)
+        result |= {f"seconds_{draws}": seconds, f"memory_mib_{draws}": memory}
+    return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
@@ -124,6 +150,7 @@ def main() -> None:
     console = Console(width=120)
     with tempfile.TemporaryDirectory() as folder:
         result: dict[str, Any] = {"fit_and_recommend": fit_and_recommend(Path(folder))}
+        result["bootstrap"] = bootstrap(Path(folder))
     result["replications"] = replications()
     console.print_json(json.dumps(result))
     settings.out.parent.mkdir(parents=True, exist_ok=True)

@@ -434,7 +434,7 @@ def test_people_who_look_alike_are_not_the_same_people():
     seen = fitted_on(fitted, fitted.read(people(1)))
     found = evaluate(seen.policy(**OPTIONS), known(seen).read(people(2)))
     assert found.notes == ()
-    assert found.prices.source == "the model's own"
+    assert found.prices.source.startswith("the model's own")
 
 
 class Remembering:

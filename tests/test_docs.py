@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import prudent
-from benchmarks import coverage, dosing, doubt, frontier, measuring, search
+from benchmarks import coverage, dosing, doubt, evaluation, frontier, measuring, search
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,6 +53,11 @@ TABLES = {
     "measuring": ("docs/measuring.md", "measuring", lambda stored: measuring.following_table(stored["results"])),
     "coverage": ("docs/guarantee.md", "coverage", lambda stored: coverage.coverage_table(stored["results"])),
     "search": ("docs/careful.md", "search", search.search_table),
+    "estimators": ("docs/evaluation.md", "evaluation", evaluation.estimators_table),
+    "constant": ("docs/evaluation.md", "evaluation", evaluation.constants_table),
+    "intervals": ("docs/evaluation.md", "evaluation", evaluation.intervals_table),
+    "tail shares": ("docs/evaluation.md", "evaluation", evaluation.tails_table),
+    "tail intervals": ("docs/evaluation.md", "evaluation", evaluation.tail_intervals_table),
     "doubt": ("docs/careful.md", "doubt", doubt.doubt_table),
     "calibration": ("docs/careful.md", "doubt", doubt.calibration_table),
 }

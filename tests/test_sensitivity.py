@@ -375,7 +375,8 @@ def dosing(model) -> Evaluation:
         gaps = np.isnan(frame.to_numpy().astype(float)).any(axis=1)
         return np.array(WORLD.dose_labels)[np.minimum(WORLD.index(own.recommend(frame).actions) + gaps, 4)]
 
-    return evaluate({"model": own, "bolder": bolder}, log, propensity=ImputedLogistic(imputations=2, folds=2))
+    propensity = ImputedLogistic(imputations=2, folds=2)
+    return evaluate({"model": own, "bolder": bolder}, log, propensity=propensity, prices=model)
 
 
 @pytest.fixture(scope="module")

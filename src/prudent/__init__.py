@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prudent.completions import PriceTable as PriceTable
     from prudent.errors import InputProblem as InputProblem
     from prudent.evaluation.cross_fitting import cross_fit as cross_fit
+    from prudent.evaluation.effects import effects as effects
     from prudent.evaluation.evaluating import evaluate as evaluate
     from prudent.evaluation.evaluation import Evaluation as Evaluation
     from prudent.explanation import Explanation as Explanation
@@ -65,6 +66,7 @@ _HOME = {
     "Conservative": "strategies",
     "Evaluation": "evaluation.evaluation",
     "cross_fit": "evaluation.cross_fitting",
+    "effects": "evaluation.effects",
     "evaluate": "evaluation.evaluating",
     "Explanation": "explanation",
     "Fitted": "models.fitted",

@@ -176,6 +176,8 @@ class Log:
     def fingerprints(self) -> np.ndarray:
         """A number per row with action and reward that equal rows share: to notice rows that a model has seen."""
         used = self.rewarded
+        if not used.any():
+            return np.zeros(0, np.uint64)
         arrays = (self.values, self.observed, self.actions.astype(np.int64), self.rewards.astype(np.float64))
         cells = [np.ascontiguousarray(array[used]).reshape(int(used.sum()), -1).view(np.uint8) for array in arrays]
         return np.array(

@@ -2,6 +2,9 @@
 
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit
+from prudent.evaluation.diagnostics import Diagnosis as Diagnosis
+from prudent.evaluation.effect_learner import BoostedEffects as BoostedEffects
+from prudent.evaluation.effects import Effects as Effects
 from prudent.evaluation.estimators import EVERY_ESTIMATOR as EVERY_ESTIMATOR
 from prudent.evaluation.estimators import ClippedInversePropensity as ClippedInversePropensity
 from prudent.evaluation.estimators import Direct as Direct
