@@ -11,4 +11,4 @@ for name in prudent.__all__:
     getattr(prudent, name)
 
 pdoc.render.configure(docformat="restructuredtext")
-pdoc.pdoc("prudent", "prudent.checks", output_directory=Path(__file__).parent / "_site")
+pdoc.pdoc("prudent", "prudent.checks", "prudent.evaluation", output_directory=Path(__file__).parent / "_site")

@@ -225,10 +225,14 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder, arguments, words):
 
 def test_fit_saves_a_model_and_says_so(run, folder):
     ignored = [part for name in ("patient", "may_get", "severity [1]") for part in ("--ignore", name)]
-    settings = ["--members", 1, "--rounds", 1, "--seed", 3, "--propensity", "chance"]
+    settings = ["--members", 1, "--rounds", 1, "--seed", 3, "--propensity", "chance", "--hold-out", "held.csv"]
     code, out, _ = run("fit", "log.csv", *ROLES, "--out", "made/here", *ignored, *settings)
     assert code == 0
-    for words in ("Learnt from 90 rows", "3: 10, 20, 30", "2 columns", "1 network, 1 round", "Saved in made/here"):
+    held, whole = (pl.read_csv(folder / name) for name in ("held.csv", "log.csv"))
+    assert held.columns == whole.columns
+    assert len(held) == 18
+    assert set(held["patient"]) < set(whole["patient"])
+    for words in ("Learnt from 72 rows", "prudent evaluate made/here held.csv", "3: 10, 20, 30", "2 columns", "1 network, 1 round", "Saved in made/here"):
         assert words in out
     assert "'chance' is kept out of the features" in out
     assert (folder / "made/here/model.json").is_file()

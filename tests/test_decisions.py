@@ -393,8 +393,8 @@ def test_rows_that_the_model_was_fitted_on_are_refused(exact, later):
         evaluate(seen.policy(**OPTIONS), log)
     assert str(problem.value) == (
         "The model was fitted on these very rows (100% of the 60), so they would only confirm what it learnt from "
-        "them. Evaluate on decisions that were held out of the fit (Log.split), or, in Python, fit without each part "
-        "of the log in turn (cross_fit)."
+        "them. Evaluate on decisions that were held out of the fit (Log.split, or --hold-out when fitting), or, in "
+        "Python, fit without each part of the log in turn (cross_fit)."
     )
     with pytest.raises(InputProblem, match="fitted on these very rows"):
         evaluate(lambda _: [0] * 60, log, prices=seen)

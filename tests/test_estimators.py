@@ -213,7 +213,9 @@ def test_the_logging_policy_earned_what_it_earned():
         np.testing.assert_allclose(BY_NAME[name].terms(evidence).influence, evidence.rewards, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["direct", "self-normalised ips", "dr", "self-normalised dr", "switch dr", "shrunk dr"])
+@pytest.mark.parametrize(
+    "name", ["direct", "self-normalised ips", "dr", "self-normalised dr", "switch dr", "shrunk dr"]
+)
 def test_shifting_all_rewards_and_prices_shifts_the_value(name):
     evidence = some_evidence()
     columns = (evidence.rewards, evidence.logged_prices, evidence.policy_prices)

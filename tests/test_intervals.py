@@ -164,7 +164,7 @@ def test_bootstrap_adds_what_imputations_add():
     assert (found[0].low, found[0].high) == pytest.approx(tuple(np.quantile(drawn, [0.1, 0.9])), abs=1e-9)
     plain = Bootstrap(400, seed=6).estimates(several, level=0.8)
     assert found[1] == plain[1]
-    assert found[0].error**2 - plain[0].error ** 2 == pytest.approx(0.25, abs=0.08)
+    assert found[0].error ** 2 - plain[0].error ** 2 == pytest.approx(0.25, abs=0.08)
 
 
 def test_bootstrap_repeats_itself_and_listens_to_the_seed():
@@ -270,7 +270,9 @@ def test_logarithmic_smoothing_takes_the_best_of_four_steps():
         found = []
         for halvings in range(4):
             step = math.sqrt(2 * math.log(80) / 100) / 2**halvings
-            found.append((math.exp(np.log(1 + step * weights * evidence.rewards).mean() - math.log(80) / 100) - 1) / step)
+            found.append(
+                (math.exp(np.log(1 + step * weights * evidence.rewards).mean() - math.log(80) / 100) - 1) / step
+            )
         winners.add(int(np.argmax(found)))
         bound = LogarithmicSmoothing((0.0, 1.0)).lower_bound(evidence)
         assert bound == pytest.approx(min(max(*found, 0.0), 1.0), abs=1e-9)
@@ -299,6 +301,12 @@ def test_logarithmic_smoothing_holds():
 def test_bad_reward_ranges(given):
     with pytest.raises(InputProblem, match="The 'reward_range' parameter of LogarithmicSmoothing must be two rising"):
         LogarithmicSmoothing(given)
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, math.nan, "high"])
+def test_bad_levels_of_the_lower_bound(level):
+    with pytest.raises(InputProblem, match="The 'level' parameter of lower_bound must be between 0 and 1"):
+        LogarithmicSmoothing().lower_bound(some_evidence(), level)
 
 
 def test_estimates_for_people():
@@ -349,9 +357,7 @@ def test_worst_mean_is_blind_to_rows_without_weight():
 
 def test_the_error_of_the_worst_mean_is_what_it_scatters_by():
     random = np.random.default_rng(9)
-    found = [
-        Student().estimates([worst_mean(np.ones(400), random.normal(size=400), 0.2)])[0] for _ in range(200)
-    ]
+    found = [Student().estimates([worst_mean(np.ones(400), random.normal(size=400), 0.2)])[0] for _ in range(200)]
     quantile = stats.norm.ppf(0.2)
     truth = -stats.norm.pdf(quantile) / 0.2
     assert np.mean([one.value for one in found]) == pytest.approx(truth, abs=0.03)

@@ -255,7 +255,9 @@ def test_awkward_logs(name):
 
 @pytest.mark.parametrize("folds", [1, 2.0, True, None])
 def test_bad_folds(folds):
-    with pytest.raises(InputProblem, match="The 'folds' parameter of LearntPrices must be a whole number of at least 2"):
+    with pytest.raises(
+        InputProblem, match="The 'folds' parameter of LearntPrices must be a whole number of at least 2"
+    ):
         LearntPrices(folds)
 
 
@@ -282,11 +284,11 @@ def test_own_prices_are_the_models_expectations():
     encoded = encoded_rows(read_by(log, fitted))
     np.testing.assert_allclose(found.rewards, policy.judge(encoded).expected, rtol=0, atol=1e-5)
     assert found.tail is not None
+    (tables,) = policy.tables(encoded)
     for row in range(3):
-        _, table = policy.detail(encoded.values[row], encoded.observed[row])
-        chances = np.exp(np.asarray(table.log_weights, np.float64))
+        chances = np.exp(np.asarray(tables.log_weights[row], np.float64))
         for dose in range(4):
-            prices = np.asarray(table.prices, np.float64)[:, dose]
+            prices = np.asarray(tables.prices[row, :, dose], np.float64)
             by_hand = sum(
                 chance * 0.5 * math.erfc(-(below - price) / (0.5 * math.sqrt(2)))
                 for chance, price in zip(chances, prices, strict=True)

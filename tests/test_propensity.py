@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from prudent.errors import InputProblem
+from prudent.joint_normal import RIDGE, JointNormal
+from prudent.lapses import LapsingRule, best_shares
 from prudent.log import Log
-from prudent.propensity import Boosted, FittedPropensity, ImputedLogistic, Known
+from prudent.propensity import BestGuess, Boosted, FittedPropensity, ImputedLogistic, Known, Stacked
 from prudent.schema import Column, Schema
-from prudent.tabular import across_folds, deal_folds
+from prudent.tabular import across_folds, deal_folds, expected_table, standardised
 
-ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3)]
+ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3), BestGuess(folds=3), Stacked(folds=3)]
 
 
 def make_log(values, actions, labels=None, categories=None) -> Log:
@@ -94,6 +96,7 @@ def test_recovers_a_known_logging_policy(setting, logged):
 def test_no_row_is_predicted_by_a_model_that_saw_its_action(setting, monkeypatch):
     """Coin-flip actions: a model that saw a row's action would give it more than its share; cross-fitting cannot."""
     monkeypatch.setattr("prudent.propensity.PENALTIES", (1.0,))  # weak enough to memorise, were there a leak
+    monkeypatch.setattr("prudent.propensity.RULE_PENALTIES", (0.03,))
     rng = np.random.default_rng(0)
     log = make_log(rng.normal(size=(120, 30)), rng.integers(0, 2, 120))
     assert setting.fit(log).taken.mean() < 0.55
@@ -245,3 +248,204 @@ def test_bad_settings_and_logs_get_the_one_sentence():
         Boosted(folds=True)
     with pytest.raises(InputProblem, match="the log has 1"):
         Boosted().fit(make_log(np.zeros((3, 1)), [0, -1, -1]))
+
+
+# --- a rule with lapses ---
+
+
+def ruled(rows=1500, lapses=0.2, seed=3, columns=3):
+    """Actions by a sharp rule, and a share of them by the toss of a fair three-sided coin; also the true chances."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(rows, columns))
+    _, rule = softmax_policy(rng, 3 * features @ rng.normal(size=(columns, 3)))
+    true = (1 - lapses) * rule + lapses / 3
+    return features, (true.cumsum(axis=1) < rng.random((rows, 1))).sum(axis=1), true
+
+
+def chances(setting, log, seed=0) -> np.ndarray:
+    """The probability of every action, [row, action]."""
+    found = setting.fit(log, seed).probabilities
+    assert found is not None
+    return found
+
+
+def test_the_slope_of_a_lapsing_rules_loss(monkeypatch):
+    """Against finite differences, and the loss against its formula row by row."""
+    import scipy.optimize
+
+    features, actions, _ = ruled(40)
+    asked = []
+
+    def asking(loss, start, **settings):
+        asked.append(loss)
+        return scipy.optimize.OptimizeResult(x=start)
+
+    monkeypatch.setattr(scipy.optimize, "minimize", asking)
+    LapsingRule.fit(features, actions, 3, penalty=0.7)
+    (loss,) = asked
+    rng = np.random.default_rng(1)
+    counts = [float((actions == action).sum()) + 0.5 for action in range(3)]
+    for _ in range(3):
+        point = rng.normal(size=3 * 3 + 3 + 3)
+        value, slope = loss(point)
+        weights, intercept = point[:9].reshape(3, 3), point[9:12]
+        shares = [math.exp(number) / sum(map(math.exp, point[12:])) for number in point[12:]]
+        by_hand = 0.7 / 2 * sum(number**2 for number in point[:9])
+        for row, action in zip(features, actions, strict=True):
+            scores = [math.exp(float(row @ weights[:, a] + intercept[a])) for a in range(3)]
+            chance = shares[0] * scores[action] / sum(scores)
+            chance += shares[1] * counts[action] / sum(counts) + shares[2] / 3
+            by_hand -= math.log(chance)
+        assert value == pytest.approx(by_hand / 40, abs=1e-9)
+        steps = 1e-5 * np.eye(len(point))
+        numeric = [(loss(point + step)[0] - loss(point - step)[0]) / 2e-5 for step in steps]
+        np.testing.assert_allclose(slope, numeric, rtol=0, atol=1e-8)
+
+
+def test_lapses_are_told_from_the_rule():
+    features, actions, true = ruled()
+    rule = LapsingRule.fit(features, actions, 3, penalty=0.03)
+    assert rule.shares.sum() == pytest.approx(1)
+    assert rule.shares[0] == pytest.approx(0.8, abs=0.06)
+    found = rule.probabilities(features)
+    assert np.abs(found.sum(axis=1) - 1).max() < 1e-9
+    assert np.abs(found - true).mean() < 0.02
+    never = LapsingRule.fit(*ruled(lapses=0.0)[:2], 3, penalty=0.03)
+    assert never.shares[0] > 0.97
+
+
+def test_a_rule_with_lapses_is_found_better_than_by_logistic_regression():
+    features, actions, true = ruled()
+    log = make_log(features, actions)
+    lapsing, plain, both = (
+        np.abs(chances(setting, log) - true).mean()
+        for setting in (BestGuess(folds=3), ImputedLogistic(imputations=1, folds=3), Stacked(folds=3))
+    )
+    assert lapsing < 0.5 * plain
+    assert both < 0.7 * plain
+
+
+def test_best_guess_reads_gaps_where_the_clinician_did():
+    """The action hangs on whether the test was made, not on what it said."""
+    rng = np.random.default_rng(2)
+    values = gapped(rng, 600, 2, share=0.5)
+    made = ~np.isnan(values[:, 0])
+    actions = np.where(rng.random(600) < 0.9, made, ~made).astype(int)
+    taken = BestGuess(folds=3).fit(make_log(values, actions)).taken
+    assert np.median(taken) == pytest.approx(0.9, abs=0.05)
+
+
+def test_best_shares():
+    rng = np.random.default_rng(4)
+    first = rng.random(1000) < 0.7
+    likelihoods = np.where(np.stack([first, ~first]), 0.9, 0.2)
+    shares = best_shares(likelihoods)
+    grid = np.linspace(0, 1, 1001)[:, None]
+    best = np.log(grid * likelihoods[0] + (1 - grid) * likelihoods[1]).sum(axis=1).argmax() / 1000
+    assert shares.tolist() == pytest.approx([best, 1 - best], abs=1e-3)
+    assert best_shares(np.ones((3, 5))).tolist() == pytest.approx([1 / 3] * 3)
+    assert best_shares(np.array([[0.2, 0.7]])).tolist() == [1.0]
+
+
+def test_stacked_is_between_its_parts_and_no_worse_than_the_better_one():
+    """A rule that is not monotone: boosting sees it, a logistic rule cannot."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(900, 2))
+    actions = np.where(rng.random(900) < 0.9, np.abs(values[:, 0]) > 0.7, np.abs(values[:, 0]) <= 0.7).astype(int)
+    log = make_log(values, actions)
+    guess, boosted, both = (chances(setting, log, 1) for setting in (BestGuess(3), Boosted(3), Stacked(3)))
+    assert (both >= np.minimum(guess, boosted) - 1e-9).all()
+    assert (both <= np.maximum(guess, boosted) + 1e-9).all()
+    losses = [-np.log(part[np.arange(900), actions]).mean() for part in (guess, boosted, both)]
+    assert losses[1] < losses[0] - 0.1
+    assert losses[2] < losses[1] + 0.005
+
+
+# --- the best guess of a record ---
+
+
+def known_normal():
+    mean = np.array([1.0, -2.0, 0.5])
+    covariance = np.array([[2.0, 0.9, -0.4], [0.9, 1.5, 0.3], [-0.4, 0.3, 1.0]])
+    return JointNormal(mean, covariance)
+
+
+@pytest.mark.parametrize("cells", [8_000_000, 1])
+def test_expected_cells_are_conditional_expectations(cells, monkeypatch):
+    """Every pattern of gaps: E[gaps | rest] = mean + Σ(gaps, rest) Σ(rest, rest)⁻¹ (rest − mean)."""
+    monkeypatch.setattr("prudent.joint_normal.BLOCK_CELLS", cells)
+    normal = known_normal()
+    patterns = np.array([[(code >> j) & 1 for j in range(3)] for code in range(8)] * 2, dtype=bool)
+    full = np.random.default_rng(6).normal(size=(16, 3))
+    table = np.where(patterns, full, np.nan)
+    found = normal.expected(table)
+    for row, seen, cells_of_row in zip(found, patterns, full, strict=True):
+        expected = cells_of_row.copy()
+        gaps, rest = np.flatnonzero(~seen), np.flatnonzero(seen)
+        inverse = np.linalg.inv(normal.covariance[np.ix_(rest, rest)])
+        between = normal.covariance[np.ix_(gaps, rest)]
+        expected[gaps] = normal.mean[gaps] + between @ inverse @ (cells_of_row[rest] - normal.mean[rest])
+        np.testing.assert_allclose(row, expected, rtol=0, atol=1e-9)
+
+
+def test_a_table_without_gaps_has_its_plain_mean_and_covariance():
+    normal = known_normal()
+    table = np.random.default_rng(7).multivariate_normal(normal.mean, normal.covariance, 200)
+    found = JointNormal.fit(table, rounds=3, tolerance=0.0)
+    plain = np.cov(table.T, bias=True)
+    np.testing.assert_allclose(found.mean, table.mean(axis=0), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.covariance, plain + RIDGE * np.diag(np.diag(plain)), rtol=0, atol=1e-9)
+    assert expected_table(table, seed=0) is table
+
+
+def test_a_joint_normal_is_recovered_where_gaps_depend_on_what_is_seen():
+    """The second cell is missing where the first is large: the plain mean is off, the likelihood's is not."""
+    normal = known_normal()
+    full = np.random.default_rng(8).multivariate_normal(normal.mean, normal.covariance, 4000)
+    table = full.copy()
+    table[full[:, 0] > 1.5, 1] = np.nan
+    found = JointNormal.fit(table, rounds=500, tolerance=1e-6)
+    assert abs(np.nanmean(table[:, 1]) - normal.mean[1]) > 0.2
+    np.testing.assert_allclose(found.mean, full.mean(axis=0), rtol=0, atol=0.06)
+    np.testing.assert_allclose(found.covariance, np.cov(full.T), rtol=0, atol=0.12)
+
+
+def test_wide_tables_get_the_mean(monkeypatch):
+    table = gapped(np.random.default_rng(9), 50, 6)
+    monkeypatch.setattr("prudent.tabular.JOINT_COLUMNS", 5)
+    found = expected_table(table, seed=0)
+    np.testing.assert_allclose(found, np.where(np.isnan(table), np.nanmean(table, axis=0), table), rtol=0, atol=1e-12)
+    log = make_log(table, np.arange(50) % 2)
+    for setting in (BestGuess(folds=2), Stacked(folds=2)):
+        assert np.isfinite(setting.fit(log).taken).all()
+
+
+@pytest.mark.parametrize("cells", [0, 1, 2])
+def test_a_column_that_the_learning_rows_hardly_hold(cells, monkeypatch):
+    """Of a long log some rows are learnt from; a rare test, or a rare level, may be absent from all of them."""
+    monkeypatch.setattr("prudent.tabular.IMPUTER_ROWS", 20)
+    learnt = np.random.default_rng(0).permutation(60)[:20]
+    others = np.setdiff1d(np.arange(60), learnt)
+    rare = np.full(60, np.nan)
+    rare[others[:5]], rare[learnt[:cells]] = np.arange(5.0), np.arange(float(cells))
+    table = np.column_stack([rare, gapped(np.random.default_rng(1), 60, 2)])
+    found = expected_table(table, seed=0)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(found[~np.isnan(table)], table[~np.isnan(table)])
+
+
+def test_standardised_leaves_out_what_never_varies():
+    table = np.column_stack([np.arange(4.0), np.full(4, 3.0), [0.0, 0.0, 0.0, 8.0]])
+    found = standardised(table)
+    assert found.shape == (4, 2)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.std(axis=0), 1, atol=1e-12)
+    assert standardised(np.full((4, 1), 0.1)).shape == (4, 0)
+
+
+def test_bad_folds_get_the_one_sentence():
+    for kind in (BestGuess, Stacked):
+        with pytest.raises(
+            InputProblem, match=f"The 'folds' parameter of {kind.__name__} must be a whole number of at"
+        ):
+            kind(folds=1)

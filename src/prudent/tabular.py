@@ -140,7 +140,7 @@ def expected_table(table: np.ndarray, seed: int) -> np.ndarray:
     if width > JOINT_COLUMNS:
         return np.where(gaps, np.nanmean(table, axis=0), table)
     some = np.random.default_rng(seed).permutation(len(table))[:IMPUTER_ROWS]
-    varying = [np.nanstd(column) > 0 for column in table[some].T]
+    varying = [np.nanmax(cells, initial=-np.inf) > np.nanmin(cells, initial=np.inf) for cells in table[some].T]
     if not all(varying):  # a rare level may be absent from some rows
         some = np.arange(len(table))
     return JointNormal.fit(table[some]).expected(table)

@@ -140,6 +140,13 @@ def fit(
     action: Action,
     reward: Reward,
     out: Annotated[Path, typer.Option(metavar="MODEL", help="The folder to save the model in.")],
+    hold_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep a fifth of the rows, at random, out of the fit and write them here to evaluate on.",
+        ),
+    ] = None,
     model: Annotated[
         ModelName,
         typer.Option(metavar="NAME", help="causal (the one to use), or the paper's own: similarity or conditional."),
@@ -149,11 +156,12 @@ def fit(
     members: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Networks to train independently and average.  [default: the model's own]"
+            metavar="N", min=1, help="Networks to train independently and average; the model's own number unless told."
         ),
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Rounds of training, at most.  [default: the model's own]")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Rounds of training, at most; the model's own number unless told."),
     ] = None,
     seed: Seed = 0,
     ignore: Ignore = None,
@@ -166,7 +174,7 @@ def fit(
     from prudent.command_line.reading import Reading
 
     reading = Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
-    fit_model(reading, Learning(model.value, members, rounds, seed), out, quiet)
+    fit_model(reading, Learning(model.value, members, rounds, seed), out, hold_out, quiet)
 
 
 @app.command()
@@ -231,8 +239,8 @@ def recommend(
         typer.Option(
             metavar="STEPS",
             min=0,
-            help="Steps of the search for the worst plausible case; 0 looks among the completions drawn only.  "
-            "[default: 6 with --strategy conservative or a floor, else 0]",
+            help="Steps of the search for the worst plausible case; 0 looks among the completions drawn only. "
+            "Unless told 6 with --strategy conservative or a floor, else 0.",
         ),
     ] = None,
     measure: Annotated[

@@ -4,7 +4,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prudent.command_line.files import require_model_destination, unwritable
+import numpy as np
+
+from prudent.command_line.files import (
+    require_model_destination,
+    require_table_destination,
+    unwritable,
+    write_table,
+)
 from prudent.command_line.reading import Reading, command
 from prudent.command_line.screen import bullets, counted, screen, sentence, share
 from prudent.log import Log
@@ -13,6 +20,9 @@ from prudent.models.conditional import CPVAE
 from prudent.models.fitted import Fitted
 from prudent.models.similarity import SPVAE
 from prudent.propensity import Known
+from prudent.reading import rows_of
+
+HELD_OUT = 0.2
 
 
 @dataclass(frozen=True)
@@ -34,9 +44,13 @@ class Learning:
         return settings
 
 
-def fit_model(reading: Reading, learning: Learning, out: Path, quiet: bool) -> None:
+def fit_model(reading: Reading, learning: Learning, out: Path, hold_out: Path | None, quiet: bool) -> None:
     require_model_destination(out)
     log = reading.log()
+    if hold_out is not None:
+        require_table_destination(str(hold_out))
+        log, later = log.split(1 - HELD_OUT, seed=learning.seed)
+        write_table(rows_of(later.source, np.asarray(later.positions)), str(hold_out))
     settings = learning.settings(reading.propensity is not None)
     fitted = settings.fit(log, seed=learning.seed, progress=False if quiet else None)
     try:
@@ -44,10 +58,19 @@ def fit_model(reading: Reading, learning: Learning, out: Path, quiet: bool) -> N
     except OSError as problem:
         raise unwritable(out, problem) from problem
     if not quiet:
-        _tell(fitted, log, reading, learning, out)
+        _tell(fitted, log, reading, learning)
+        _tell_next(out, hold_out)
 
 
-def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning, out: Path) -> None:
+def _tell_next(out: Path, hold_out: Path | None) -> None:
+    console = screen()
+    sentence(console, f"Saved in {out}. Next:")
+    if hold_out is not None:
+        sentence(console, f"  prudent evaluate {command(out, hold_out)}")
+    sentence(console, f"  prudent recommend {command(out)} NEW_CASES.csv --out advice.csv --strategy tail")
+
+
+def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning) -> None:
     console, report = screen(), fitted.report
     labels = ", ".join(str(label) for label in fitted.action_labels[:12])
     more = f" and {len(fitted.action_labels) - 12} more" if len(fitted.action_labels) > 12 else ""
@@ -66,5 +89,3 @@ def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning, out: P
             "otherwise.",
         )
     bullets(console, report.notes)
-    sentence(console, f"Saved in {out}. Next:")
-    sentence(console, f"  prudent recommend {command(out)} NEW_CASES.csv --out advice.csv --strategy tail")

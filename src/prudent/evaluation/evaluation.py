@@ -146,7 +146,9 @@ class Evaluation:
 
         Logarithmic smoothing of inverse propensities; with a minimised reward it is what the value is at most.
         """
-        bound = LogarithmicSmoothing().lower_bound(self.evidence(policy), level or self.judging.level)
+        bound = LogarithmicSmoothing().lower_bound(
+            self.evidence(policy), self.judging.level if level is None else level
+        )
         return -bound if self.log.minimize else bound
 
     def confounding(self, preferred: str | None = None, other: str | None = None, **options: Any) -> "Confounding":

@@ -164,6 +164,7 @@ class LogarithmicSmoothing:
 
     def lower_bound(self, evidence: Evidence, level: float = 0.95) -> float:
         """The value is at least this with probability `level`."""
+        require(is_number(level) and 0 < level < 1, "lower_bound", "level", "be between 0 and 1", level)
         low, high = self.reward_range or (float(evidence.rewards.min()), float(evidence.rewards.max()))
         if not low < high:
             return low

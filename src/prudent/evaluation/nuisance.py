@@ -13,7 +13,7 @@ from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.propensity import Known, Propensity, Stacked
 
-SEEN_TO_REFUSE, SEEN_TO_WARN = 0.9, 0.01
+SEEN_TO_REFUSE, SEEN_TO_WARN = 0.5, 0.01
 DISTINCT_ROWS = 20
 
 PriceSource: TypeAlias = LearntPrices | Fitted | CrossFitted | Prices | np.ndarray
@@ -51,8 +51,8 @@ def seen_notes(seen: Sequence[float], rows: int, consequence: str) -> list[str]:
     if most > SEEN_TO_REFUSE:
         raise InputProblem(
             f"The model was fitted on these very rows ({most:.0%} of the {rows}), so they would only confirm what it "
-            "learnt from them. Evaluate on decisions that were held out of the fit (Log.split), or, in Python, fit "
-            "without each part of the log in turn (cross_fit)."
+            "learnt from them. Evaluate on decisions that were held out of the fit (Log.split, or --hold-out when "
+            "fitting), or, in Python, fit without each part of the log in turn (cross_fit)."
         )
     if most > SEEN_TO_WARN:
         return [f"About {most:.0%} of the rows look exactly like rows that the model was fitted on; {consequence}"]
