@@ -39,7 +39,7 @@ from prudent.evaluation import (
     Student,
     evaluate,
 )
-from prudent.evaluation.decisions import encoded_rows
+from prudent.evaluation.as_read import encoded_rows
 from prudent.evaluation.prices import Prices, own_prices
 from prudent.evaluation.tails import as_share
 from prudent.evaluation.terms import Evidence

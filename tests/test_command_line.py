@@ -232,7 +232,14 @@ def test_fit_saves_a_model_and_says_so(run, folder):
     assert held.columns == whole.columns
     assert len(held) == 18
     assert set(held["patient"]) < set(whole["patient"])
-    for words in ("Learnt from 72 rows", "prudent evaluate made/here held.csv", "3: 10, 20, 30", "2 columns", "1 network, 1 round", "Saved in made/here"):
+    for words in (
+        "Learnt from 72 rows",
+        "prudent evaluate made/here held.csv",
+        "3: 10, 20, 30",
+        "2 columns",
+        "1 network, 1 round",
+        "Saved in made/here",
+    ):
         assert words in out
     assert "'chance' is kept out of the features" in out
     assert (folder / "made/here/model.json").is_file()

@@ -221,10 +221,11 @@ def test_wrong_policies_and_names():
             evaluate(policies, log, prices=prices)  # pyright: ignore[reportArgumentType]
 
 
-def test_a_policy_named_like_a_constant_takes_its_place():
-    found = evaluate({"always a": lambda _: LABELS}, small(), prices=np.zeros((6, 3)))
-    assert found.names == ("always a", LOGGED, "always b", "always c")
-    np.testing.assert_array_equal(found.probabilities["always a"], one_hot(LABELS))
+def test_a_policy_may_not_be_named_like_a_constant():
+    with pytest.raises(InputProblem, match="not be named like a constant action"):
+        evaluate({"always a": lambda _: LABELS}, small(), prices=np.zeros((6, 3)))
+    found = evaluate({"mine": lambda _: LABELS}, small(), prices=np.zeros((6, 3)))
+    assert found.names == ("mine", LOGGED, "always a", "always b", "always c")
     np.testing.assert_array_equal(found.probabilities["always b"], one_hot(["b"] * 6))
     assert np.isnan(found.probabilities[LOGGED]).all()
 
@@ -357,7 +358,7 @@ def test_a_minimised_reward_turns_all_signs(exact, later):
         better, cost = getattr(up, ask)("p"), getattr(down, ask)("p")
         assert (cost.value, cost.low, cost.high) == pytest.approx((-better.value, -better.high, -better.low))
     assert down.tail_share("p") == up.tail_share("p")
-    assert down.lower_bound("p") == pytest.approx(-up.lower_bound("p"))
+    assert down.at_worst("p") == pytest.approx(-up.at_worst("p"))
 
 
 def test_evaluating_changes_no_frame_and_repeats_itself(exact):

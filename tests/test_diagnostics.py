@@ -57,7 +57,7 @@ def with_probabilities(found: Any, probabilities: np.ndarray) -> Any:
     actions = found.log.actions
     taken = probabilities[np.arange(len(actions)), actions]
     known = FittedPropensity(taken, probabilities, actions, found.log.action_labels)
-    return replace(found, propensity=known, _evidence={})
+    return replace(found, propensity=known)
 
 
 def both(likely: np.ndarray = LIKELY) -> np.ndarray:
@@ -376,7 +376,7 @@ def test_decided_as_logged_is_simply_known() -> None:
     for name in ("as logged", "refer all"):
         own = found.diagnose(name)
         assert (own.answer, own.referred, own.match_rate, own.mean_weight) == ("as logged", 1.0, 1.0, 1.0)
-        assert "decided as it was logged, so the value is known" in own.verdict
+        assert "decided as it was logged, so nothing has to be inferred" in own.verdict
         assert shown(own.value) in own.verdict
         assert own.warnings == ()
         assert (own.support.outside, math.isnan(own.support.smallest)) == (0.0, True)
@@ -407,8 +407,9 @@ def test_few_effective_rows_say_hardly_anything() -> None:
     found = judged({"right": sick}, log).diagnose("right")
     assert found.answer == "hardly"
     assert found.verdict.startswith("The log can hardly say how this policy would do.")
-    assert f"say as much as {found.effective_rows:.0f} equal ones: too little to act on" in found.verdict
-    assert any(f"worth {found.effective_rows:.0f} equal ones" in warning for warning in found.warnings)
+    worth = f"carry as much information as about {found.effective_rows:.0f} equally weighted"
+    assert f"{worth} cases: too little to act on" in found.verdict
+    assert any(f"{worth} ones" in warning for warning in found.warnings)
     # rows that are left to a person do not make up for the few it decides itself
     log, sick = many(600)
     referring = [int(s) if row < 40 else None for row, s in enumerate(sick)]
@@ -463,7 +464,7 @@ def test_calibration_warns_beyond_chance_only() -> None:
 
     def warned(error: float, chance: float, misplaced: float) -> bool:
         changed = replace(found, calibration=Calibration((), error, chance, misplaced))
-        return any("laid to the wrong action" in warning for warning in changed.warnings)
+        return any("given to the wrong action" in warning for warning in changed.warnings)
 
     assert warned(0.06, 0.02, 0.06)
     assert not warned(0.06, 0.04, 0.06)
@@ -534,3 +535,19 @@ def test_one_row_and_estimators_without_weights_do_not_stumble() -> None:
     assert found.answer == "hardly"
     direct = judged({"p": MIXED}, estimators=[Direct()]).diagnose("p")
     assert direct.value.value == 0.0
+
+
+def test_prices_alone_are_never_called_an_answer_of_the_log() -> None:
+    log, sick = many()
+    found = evaluate({"right": lambda _: sick}, log, prices=np.zeros((600, 2)), estimators=[Direct()], below=0.5)
+    own = found.diagnose("right")
+    assert own.answer == "not asked"
+    assert "nothing that was seen of it enters" in own.verdict
+    assert np.isnan(found.tail_share("right").value)  # given prices say nothing of the tail
+
+
+def test_a_policy_that_draws_lots_agrees_on_average() -> None:
+    log, _ = many()
+    own = judged({"coin": np.full((600, 2), 0.5)}, log).diagnose("coin")
+    assert own.mixed
+    assert "what was done in 50% of the 600 cases" in own.verdict

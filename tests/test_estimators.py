@@ -84,6 +84,13 @@ def test_limited_estimators_are_the_textbook_ones(kind, limit):
     assert own.max() <= {"shrunk dr": limit / 2}.get(kind.name, limit) + 1e-12
 
 
+def test_a_weight_at_the_limit_is_within_it():
+    evidence = Evidence(np.array([1.0, 2.0, 3.0]), np.ones(3), np.zeros(3), np.zeros(3))
+    assert SwitchDoublyRobust(2.0).tail_weights(evidence).tolist() == [1.0, 2.0, 0.0]
+    assert ClippedInversePropensity(2.0).tail_weights(evidence).tolist() == [1.0, 2.0, 2.0]
+    assert ShrunkDoublyRobust(2.0).tail_weights(evidence).tolist() == pytest.approx([4 / 5, 8 / 8, 12 / 13])
+
+
 @pytest.mark.parametrize(
     ("kind", "without"),
     [

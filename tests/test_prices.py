@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.evaluation.decisions import encoded_rows, read_by
+from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.kernel_ridge import KernelRidge, action_likeness
 from prudent.evaluation.prices import LearntPrices, Prices, own_prices
 from prudent.log import Log

@@ -356,6 +356,12 @@ def test_stacked_is_between_its_parts_and_no_worse_than_the_better_one():
     guess, boosted, both = (chances(setting, log, 1) for setting in (BestGuess(3), Boosted(3), Stacked(3)))
     assert (both >= np.minimum(guess, boosted) - 1e-9).all()
     assert (both <= np.maximum(guess, boosted) + 1e-9).all()
+    fold = deal_folds(log, 3, seed=1)
+    for held in range(3):  # in the shares of the other folds
+        others = np.flatnonzero(fold != held)
+        share = best_shares(np.stack([part[others, actions[others]] for part in (guess, boosted)]))
+        expected = share[0] * guess[fold == held] + share[1] * boosted[fold == held]
+        np.testing.assert_allclose(both[fold == held], expected, rtol=0, atol=1e-9)
     losses = [-np.log(part[np.arange(900), actions]).mean() for part in (guess, boosted, both)]
     assert losses[1] < losses[0] - 0.1
     assert losses[2] < losses[1] + 0.005

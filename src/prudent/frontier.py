@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from prudent.errors import InputProblem, is_number, require
+from prudent.evaluation.evaluation import estimate_columns
 from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.tails import upper_bound
 from prudent.held_out import KnownTruth, from_log, from_truth
@@ -139,9 +140,9 @@ class Frontier:
         return [
             {
                 "strategy": repr(point.strategy),
-                **_columns("mean_reward", point.mean_reward),
-                **_columns("tail_share", point.tail_share),
-                **_columns("worst_mean", point.worst_mean),
+                **estimate_columns("mean_reward", point.mean_reward),
+                **estimate_columns("tail_share", point.tail_share),
+                **estimate_columns("worst_mean", point.worst_mean),
                 "effective_rows": point.effective_rows,
             }
             for point in self.points
@@ -261,11 +262,6 @@ def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
                 f"takes {', '.join(OPTIONS)}. Leave '{name}' out, or give it to the policy of the chosen setting."
             )
     return options
-
-
-def _columns(name: str, estimate: Estimate) -> dict[str, float | None]:
-    numbers = {"": estimate.value, "_error": estimate.error, "_low": estimate.low, "_high": estimate.high}
-    return {name + end: number if math.isfinite(number) else None for end, number in numbers.items()}
 
 
 def _cells(point: Point) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from prudent.errors import InputProblem, require
-from prudent.evaluation.decisions import encoded_rows, read_by
+from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.nuisance import seen_notes, share_seen
 from prudent.log import Log
 from prudent.models.fitted import Fitted

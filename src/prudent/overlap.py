@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from prudent.errors import require
+from prudent.plain import plain_types
 
 OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log says next to nothing about the action for such a row
 FEW_ROWS = 30  # fewer rows than this and an action's reward is anecdote
@@ -45,14 +46,7 @@ class Overlap:
 
     def to_dict(self) -> dict[str, object]:
         """Plain types for JSON; a number that does not exist is None."""
-        actions = [
-            {
-                key: None if isinstance(value, float) and math.isnan(value) else value
-                for key, value in asdict(one).items()
-            }
-            for one in self.actions
-        ]
-        return {**asdict(self), "actions": actions, "verdicts": list(self.verdicts)}
+        return plain_types(self)
 
 
 @dataclass(frozen=True, eq=False)

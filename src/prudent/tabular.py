@@ -19,7 +19,7 @@ IMPUTER_ROWS = 5_000  # what the chained equations are fitted on at most; all ro
 LEARNING_ROWS = 50_000  # what one fold's learner is fitted on at most
 NEAREST_COLUMNS = 20  # predictors per chained equation in wide tables
 CHAINED_COLUMNS = 400  # beyond this many encoded columns gaps are filled by the mean
-JOINT_COLUMNS = 100  # beyond this many a joint normal is dear
+JOINT_COLUMNS = 50  # beyond this many a joint normal is dear
 ONE_HOT_LEVELS = 20  # rarer levels of a categorical column share one
 BOOSTED_COLUMNS = 40  # each split of a boosted tree looks at about this many columns
 BOOSTED_LEVELS = 250  # scikit-learn's boosting takes at most 255 levels; rarer ones become gaps
@@ -41,8 +41,8 @@ def deal_folds(log: "Log", folds: int, seed: int) -> np.ndarray:
     acted = np.random.default_rng(seed).permutation(np.flatnonzero(log.actions >= 0))
     if len(acted) < 2:
         raise InputProblem(
-            f"Propensities are estimated from the rows with an action, and the log has {len(acted)}. "
-            "At least 2 are needed; name the right action column, or give logged probabilities and use Known()."
+            f"Propensities and prices are learnt from the rows with an action, and the log has {len(acted)}. At least "
+            "2 are needed; name the right action column, or give logged probabilities (Known()) and prices."
         )
     acted = acted[np.argsort(np.asarray(log.actions)[acted], kind="stable")]
     fold = np.full(len(log.actions), -1)
@@ -137,13 +137,14 @@ def expected_table(table: np.ndarray, seed: int) -> np.ndarray:
     gaps, width = np.isnan(table), table.shape[1]
     if not gaps.any():
         return table
-    if width > JOINT_COLUMNS:
-        return np.where(gaps, np.nanmean(table, axis=0), table)
+    filled = np.where(gaps, np.nanmean(table, axis=0), table)
     some = np.random.default_rng(seed).permutation(len(table))[:IMPUTER_ROWS]
-    varying = [np.nanmax(cells, initial=-np.inf) > np.nanmin(cells, initial=np.inf) for cells in table[some].T]
-    if not all(varying):  # a rare level may be absent from some rows
-        some = np.arange(len(table))
-    return JointNormal.fit(table[some]).expected(table)
+    known = ~np.isnan(table[some]).all(axis=0)
+    varying = known & (np.nanstd(np.where(known, table[some], 0.0), axis=0) > 0)  # a rare level may be absent
+    if width <= JOINT_COLUMNS and varying.any():
+        normal = JointNormal.fit(table[np.ix_(some, varying)])
+        filled[:, varying] = normal.expected(table[:, varying])
+    return filled
 
 
 def standardised(table: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from prudent.evaluation.intervals import resampled_rows
 from prudent.evaluation.policy_contrast import contrast
 from prudent.evaluation.recorded_strength import observed_strength
 from prudent.evaluation.weight_bounds import LARGEST_GAMMA, Contrast
+from prudent.plain import plain_types
 from prudent.propensity import Propensity
 
 GAMMAS = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0)
@@ -95,16 +96,16 @@ class Confounding:
 
     def to_frame(self) -> pl.DataFrame:
         """Bounds on every value (`other` is empty) and difference, one row per Γ."""
-        return pl.DataFrame([_plain(one) for one in self.bounds], schema_overrides={"other": pl.String})
+        return pl.DataFrame([plain_types(one) for one in self.bounds], schema_overrides={"other": pl.String})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types for JSON; a Γ beyond 100, and a bound that does not exist, is None."""
         return {
             "preferred": self.preferred,
             "level": self.level,
-            "least": _plain(self.least),
-            "tippings": [_plain(one) for one in self.tippings],
-            "bounds": [_plain(one) for one in self.bounds],
+            "least": plain_types(self.least),
+            "tippings": [plain_types(one) for one in self.tippings],
+            "bounds": [plain_types(one) for one in self.bounds],
             "observed_strength": dict(self.observed_strength),
             "sentence": self.sentence,
         }
@@ -127,7 +128,7 @@ def confounding(
         actions among them.
     gammas: the factors Γ for which bounds are reported.
     draws: resampled logs behind the intervals (Zhao and others, 2019: percentiles of the bounds are valid). The
-        propensities and prices are not learnt anew on each.
+        propensities and prices are not learnt anew on each, and imputations of gaps add nothing to them.
     yardstick: a propensity to be fitted without each attribute in turn, so that Γ can be compared with the strength of
         recorded reasons. It costs one fit per attribute and one more.
     """
@@ -172,6 +173,8 @@ def preferred_policy(evaluation: Evaluation, preferred: str | None) -> str:
     if preferred is not None:
         evaluation.evidence(preferred)  # a name that does not exist is refused there
         return preferred
+    if not evaluation.asked:
+        raise InputProblem("No policy was asked about; name one of the others with preferred=...")
     sign = -1.0 if evaluation.log.minimize else 1.0
     values = {name: sign * evaluation.estimate(name).value for name in evaluation.asked}
     known = {name: value for name, value in values.items() if math.isfinite(value)}
@@ -261,10 +264,10 @@ def _tipping_sentence(preferred: str, least: Tipping) -> str:
         if least.with_error == 1
         else f"with sampling error, {least.with_error:.3g}."
     )
-    factor = f"more than {LARGEST_GAMMA:.0f}" if math.isinf(least.least_gamma) else f"{least.least_gamma:.3g}"
+    factor = f"{LARGEST_GAMMA:.0f}" if math.isinf(least.least_gamma) else f"{least.least_gamma:.3g}"
     return (
-        f"An unrecorded reason would have to change the odds of the logged action by a factor of {factor} for "
-        f"'{preferred}' to be no better than '{least.other}'; {error}"
+        f"An unrecorded reason would have to change the odds of the logged action by a factor of at least {factor} "
+        f"before '{preferred}' could be no better than '{least.other}'; {error}"
     )
 
 
@@ -273,10 +276,3 @@ def _strength_sentences(strength: dict[str, float]) -> list[str]:
         return []
     name, most = next(iter(strength.items()))
     return [f"Of the recorded attributes the strongest, '{name}', changes them by a factor of up to {most:.3g}."]
-
-
-def _plain(record: Bound | Tipping) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in vars(record).items()
-    }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from prudent.errors import InputProblem, is_whole, require
+from prudent.evaluation.as_read import read_by
 from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.policy import Policy
@@ -43,7 +44,7 @@ class CrossFitted:
 
     def unseen(self, log: Log) -> np.ndarray:
         """For each row the number of the first model that has not seen it."""
-        seen = np.stack([rows_seen(model, log) for model in self.models])
+        seen = np.stack([rows_seen(model, read_by(log, model)) for model in self.models])
         if seen.all(axis=0).any():
             raise InputProblem(
                 "Every fold's model has seen some of these rows; evaluate on the log that was cross-fitted, or on "

@@ -1,7 +1,6 @@
 """What each policy would do on the rows of a log: probabilities of every action, however the policy is given."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,13 +8,12 @@ import numpy as np
 from prudent.advice import Advice
 from prudent.cells import did_you_mean, label_text, row_name
 from prudent.errors import InputProblem, require
+from prudent.evaluation.as_read import encoded_rows, read_by, require_labels
 from prudent.evaluation.cross_fitting import CrossFittedPolicy
 from prudent.log import ActionLabel, Log
 from prudent.log_columns import read_numbers
-from prudent.models.fitted import Fitted
 from prudent.policy import Policy, judge_together
 from prudent.reading import to_table
-from prudent.schema import Encoded
 
 Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
 """A policy of prudent, or any function from a frame of cases to what it would do: one label per row (empty: refer), the
@@ -41,43 +39,12 @@ def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray
 
 def constant(log: Log, index: int) -> np.ndarray:
     """Always the same action."""
-    return np.tile(np.eye(len(log.action_labels))[index], (len(log), 1))
+    return np.broadcast_to(np.eye(len(log.action_labels))[index], (len(log), len(log.action_labels)))
 
 
 def as_logged(log: Log) -> np.ndarray:
     """Every row decided as it was: by the people, or whatever else, that wrote the log."""
-    return np.full((len(log), len(log.action_labels)), np.nan)
-
-
-def read_by(log: Log, fitted: Fitted) -> Log:
-    """The log as a model reads it: its columns, its scales, its actions. Rows stay the same."""
-    if log.schema == fitted.schema and log.action_labels == fitted.action_labels and log.minimize == fitted.minimize:
-        return log
-    if log.minimize != fitted.minimize:
-        raise InputProblem(
-            "The log and the model disagree on whether a lower reward is better (minimize); read the log with "
-            "fitted.read(frame)."
-        )
-    if log.source is None or log.positions is None:
-        raise InputProblem(
-            "The log was not read as the model's own was, and the table behind it is not known; read it with "
-            "fitted.read(frame)."
-        )
-    positions = {label_text(label): index for index, label in enumerate(fitted.action_labels)}
-    codes = np.array([positions.get(label_text(label), -1) for label in log.action_labels] + [-1])
-    encoded = fitted.schema.encode(log.cases())
-    return replace(
-        log,
-        schema=fitted.schema,
-        values=encoded.values,
-        observed=encoded.observed,
-        actions=codes[log.actions],
-        action_labels=fitted.action_labels,
-    )
-
-
-def encoded_rows(log: Log) -> Encoded:
-    return Encoded(log.values, log.observed, [""] * len(log))
+    return np.broadcast_to(np.nan, (len(log), len(log.action_labels)))
 
 
 def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
@@ -90,15 +57,6 @@ def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
         for index, judged in zip(own, judge_together([policies[i] for i in own], encoded), strict=True):
             found[index] = policies[index].probabilities(judged, encoded)
     return [found[index] for index in range(len(policies))]
-
-
-def require_labels(fitted: Fitted, log: Log) -> None:
-    """A model's answers are by the number of the action, so it must number them as the log does."""
-    if tuple(map(label_text, fitted.action_labels)) != tuple(map(label_text, log.action_labels)):
-        raise InputProblem(
-            f"The model knows the actions {', '.join(map(label_text, fitted.action_labels))} and the log has "
-            f"{', '.join(map(label_text, log.action_labels))}; read the log with fitted.read(frame)."
-        )
 
 
 def _mixed(parts: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:

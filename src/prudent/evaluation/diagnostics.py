@@ -14,6 +14,7 @@ from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.support import Support, WeightHistogram, heaviest_share, support, weight_histogram
 from prudent.evaluation.verdict import Answer, answer, verdict, warnings
 from prudent.overlap import OUTSIDE_SUPPORT, effective_rows
+from prudent.plain import plain_types
 
 LISTED = 8  # attributes that the text lists; `balance` has all
 
@@ -33,6 +34,8 @@ class Diagnosis:
     value, gain: by the headline estimator, in the log's units and sign; gain over the decisions as logged.
     reward_spread: the standard deviation of the logged rewards.
     prices: where the prices are from.
+    weighted: whether the headline estimator looks at logged outcomes at all. mixed: whether the policy leaves anything
+        to chance.
 
     NaN is a number that does not exist, such as the heaviest share where nothing weighs.
     """
@@ -57,6 +60,8 @@ class Diagnosis:
     reward_spread: float
     prices: str
     minimize: bool
+    weighted: bool
+    mixed: bool
 
     @property
     def answer(self) -> Answer:
@@ -75,7 +80,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types for JSON; a number that does not exist is None."""
-        return _plain({**asdict(self), "answer": self.answer, "verdict": self.verdict, "warnings": self.warnings})
+        return plain_types({**asdict(self), "answer": self.answer, "verdict": self.verdict, "warnings": self.warnings})
 
     def __str__(self) -> str:
         lines = [f"{self.policy}: {self.verdict}", *(f"! {warning}" for warning in self.warnings), *self._counts()]
@@ -140,16 +145,10 @@ def diagnose(evaluation: Evaluation, policy: str) -> Diagnosis:
         reward_spread=float(log.rewards.std()),
         prices=evaluation.prices.source,
         minimize=log.minimize,
+        weighted=evaluation.headline.uses_weights,
+        mixed=bool(((chances > 0) & (chances < 1)).any()),
     )
 
 
 def _share(share: float) -> str:
     return "none" if math.isnan(share) else f"{share:.1%}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

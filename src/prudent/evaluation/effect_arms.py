@@ -11,7 +11,7 @@ from prudent.log import ActionLabel, Log
 from prudent.overlap import OUTSIDE_SUPPORT
 from prudent.propensity import Known, Propensity
 
-READS_AS_TREATED = ("1", "true", "yes", "y", "t", "treated", "treatment")
+READS_AS_TREATED = ("true", "yes", "y", "t", "treated", "treatment")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Pair:
             chosen = _index(log, treated, "treated")
             return cls(1 - chosen, chosen), []
         reads = [index for index, label in enumerate(labels) if label.casefold() in READS_AS_TREATED]
-        chosen = reads[0] if len(reads) == 1 else 1
+        numbers = [_number(label) for label in labels]
+        chosen = reads[0] if len(reads) == 1 else int(numbers[0] <= numbers[1])  # the larger dose, else the second
         note = f"'{labels[chosen]}' is taken as the treatment and '{labels[1 - chosen]}' as the control; if it is the "
         return cls(1 - chosen, chosen), [f"{note}other way round, say treated={log.action_labels[1 - chosen]!r}."]
 
@@ -111,3 +112,10 @@ def _index(log: Log, label: ActionLabel, parameter: str) -> int:
             f"The log has no action '{label}' ({parameter} of effects). {did_you_mean(label_text(label), labels)}"
         )
     return labels.index(label_text(label))
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return 0.0

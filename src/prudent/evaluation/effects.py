@@ -26,6 +26,7 @@ from prudent.evaluation.prices import LearntPrices
 from prudent.evaluation.terms import Terms, between_imputations
 from prudent.log import ActionLabel, Log
 from prudent.overlap import FittedPropensity
+from prudent.plain import plain_types
 from prudent.propensity import Propensity
 
 Which = Literal["cate", "prices"]
@@ -144,7 +145,7 @@ class Effects:
     def to_frame(self) -> pl.DataFrame:
         """One row per estimand (ATE, ATT, ATC) and estimator."""
         found = self._averages.items()
-        return _frame({"estimand": one, "estimator": by} | _numbers(estimate) for (one, by), estimate in found)
+        return _frame({"estimand": one, "estimator": by} | _effect(estimate) for (one, by), estimate in found)
 
     # --- by row ---
 
@@ -181,7 +182,7 @@ class Effects:
         """
         require(is_whole(bins, 1), "by", "bins", "be a whole number of at least 1", bins)
         return _frame(
-            {"group": name, "rows": len(rows)} | _numbers(self._within(rows))
+            {"group": name, "rows": len(rows)} | _effect(self._within(rows))
             for name, rows in groups_of(self.log, column, bins)
         )
 
@@ -195,7 +196,7 @@ class Effects:
         belongs = np.searchsorted(quantile_cuts(predicted, groups), predicted)
         parts = [np.flatnonzero(belongs == index) for index in range(int(belongs.max()) + 1)]
         return _frame(
-            {"group": at, "rows": len(rows), "predicted": float(predicted[rows].mean())} | _numbers(self._within(rows))
+            {"group": at, "rows": len(rows), "predicted": float(predicted[rows].mean())} | _effect(self._within(rows))
             for at, rows in enumerate(parts, 1)
         )
 
@@ -274,12 +275,12 @@ def _check(log: Log, interval: Interval, level: float, seed: int) -> None:
     require(is_whole(seed), "effects", "seed", "be a whole number of at least 0", seed)
 
 
-def _numbers(estimate: Estimate) -> dict[str, float | None]:
-    numbers = {"effect": estimate.value, "error": estimate.error, "low": estimate.low, "high": estimate.high}
-    return {name: number if math.isfinite(number) else None for name, number in numbers.items()}
-
-
 def _frame(records: Iterable[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(
         list(records), schema_overrides=dict.fromkeys(("effect", "error", "low", "high"), pl.Float64), strict=False
     )
+
+
+def _effect(estimate: Estimate) -> dict[str, float | None]:
+    found = plain_types(estimate)
+    return {"effect": found.pop("value"), **found}

@@ -4,7 +4,8 @@ Each class gives only its per-row terms (w weights, R rewards, θ̂ prices, see 
 derived once, for all alike. Three of them limit the weights. Their limit is chosen from the data by one rule: among
 quantiles of the weights and no limit at all, the one with the least estimated mean squared error, that is the variance
 of the value plus the square of an upper bound on the bias that the limit brings (what it takes off the terms: its mean
-and, since the rows that matter most are few, two standard errors more).
+and, since the rows that matter most are few, two standard errors more). It is a cautious rule: it seldom limits at all,
+so that intervals keep what they promise; where weights are wild and prices good, give a limit.
 """
 
 import abc
@@ -98,7 +99,7 @@ class DoublyRobust(Estimator):
     uses_prices, uses_weights = True, True
 
     def terms(self, evidence: Evidence) -> Terms:
-        return Terms.mean(evidence.policy_prices + evidence.weights * (evidence.rewards - evidence.logged_prices))
+        return _corrected(evidence, evidence.weights)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from prudent.cells import label_text
 from prudent.errors import InputProblem, is_number, is_whole, require
+from prudent.evaluation.as_read import read_by
 from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
-from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions, read_by
+from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions
 from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
 from prudent.evaluation.evaluation import Evaluation, Judging
 from prudent.evaluation.intervals import Interval, Student
@@ -82,7 +83,11 @@ def evaluate(
         priced = LearntPrices().fit(log, threshold, seed, beside=priced)
     chosen = {**decisions(named, log), LOGGED: as_logged(log)}
     for index, label in enumerate(log.action_labels):
-        chosen.setdefault(f"always {label_text(label)}", constant(log, index))
+        name = f"always {label_text(label)}"
+        require(
+            name not in named, "evaluate", "policies", "not be named like a constant action, which joins anyway", name
+        )
+        chosen[name] = constant(log, index)
     judging = Judging(tuple(estimators), interval, float(level), below, float(worst_share))
     return Evaluation(log, tuple(named), chosen, fitted, priced, judging, (*notes, *noticed))
 

@@ -1,7 +1,6 @@
 """Evaluation: what a log says about several policies, with intervals, tails and comparisons. Rewards are in the log's
 units and sign."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -20,6 +19,7 @@ from prudent.evaluation.tails import as_share, worst_mean
 from prudent.evaluation.terms import Evidence, Terms, between_imputations
 from prudent.log import Log
 from prudent.overlap import FittedPropensity, effective_rows
+from prudent.plain import plain_types
 
 if TYPE_CHECKING:
     from prudent.evaluation.confounding import Confounding
@@ -73,7 +73,7 @@ class Evaluation:
     prices: Prices
     judging: Judging
     notes: tuple[str, ...]
-    _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, repr=False)
+    _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, init=False, repr=False)
     _logged: dict[Estimator, Measured] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
     _diagnoses: "dict[str, Diagnosis]" = field(default_factory=dict, init=False, repr=False)
@@ -141,14 +141,18 @@ class Evaluation:
         """The mean of the worst outcomes (CVaR), by the estimator's weights; NaN for an estimator without weights."""
         return self._signed(self._interval(self._worst(policy, self._estimator(estimator)), interval))
 
-    def lower_bound(self, policy: str, level: float | None = None) -> float:
-        """What the policy's value is at least, with probability `level`, however large the weights.
+    def at_worst(
+        self, policy: str, level: float | None = None, reward_range: tuple[float, float] | None = None
+    ) -> float:
+        """What the policy's value is at worst, with probability `level`, by logarithmic smoothing.
 
-        Logarithmic smoothing of inverse propensities; with a minimised reward it is what the value is at most.
+        It holds for any number of rows and however large the weights, given the range that rewards can have; without
+        `reward_range` that of the rows at hand, which leaves out what is too rare to have happened yet.
         """
-        bound = LogarithmicSmoothing().lower_bound(
-            self.evidence(policy), self.judging.level if level is None else level
-        )
+        if reward_range is not None and self.log.minimize:
+            reward_range = -reward_range[1], -reward_range[0]
+        wanted = self.judging.level if level is None else level
+        bound = LogarithmicSmoothing(reward_range).lower_bound(self.evidence(policy), wanted)
         return -bound if self.log.minimize else bound
 
     def confounding(self, preferred: str | None = None, other: str | None = None, **options: Any) -> "Confounding":
@@ -204,7 +208,7 @@ class Evaluation:
         for one in self.judging.estimators:
             record: dict[str, Any] = {"policy": policy, "estimator": one.name}
             for (estimator, name), estimate in found.items():
-                record |= _columns(name, estimate) if estimator == one.name else {}
+                record |= estimate_columns(name, estimate) if estimator == one.name else {}
             yield record
 
     def _all_estimates(self, policy: str) -> dict[tuple[str, str], Estimate]:
@@ -234,7 +238,10 @@ class Evaluation:
         return self._logged[estimator]
 
     def _tail(self, policy: str, estimator: Estimator) -> Measured:
-        return Measured.of(self.tail_evidence(policy), estimator.terms)
+        evidence = self.tail_evidence(policy)
+        if self.prices.tail is None and not estimator.uses_weights:
+            return Measured(Terms.ratio(np.zeros(len(evidence)), np.zeros(len(evidence))), [])  # nothing to go by
+        return Measured.of(evidence, estimator.terms)
 
     def _share(self, policy: str, estimator: Estimator, found: Estimate) -> Estimate:
         rows = effective_rows(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
@@ -291,6 +298,6 @@ class Evaluation:
         return Evidence(weights, outcomes, logged, expected, imputed)
 
 
-def _columns(name: str, estimate: Estimate) -> dict[str, float | None]:
-    numbers = {"": estimate.value, "_error": estimate.error, "_low": estimate.low, "_high": estimate.high}
-    return {name + end: number if math.isfinite(number) else None for end, number in numbers.items()}
+def estimate_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """An estimate as columns of a table: name, name_error, name_low, name_high."""
+    return {name if key == "value" else f"{name}_{key}": number for key, number in plain_types(estimate).items()}

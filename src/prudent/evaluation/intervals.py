@@ -124,9 +124,10 @@ class Bootstrap(Interval):
 
 @dataclass(frozen=True)
 class EmpiricalBernstein(Interval):
-    """Maurer and Pontil's (2009): holds for any number of rows, so it is wide; needs the range of a row's influence.
+    """Maurer and Pontil's (2009): wide, since it does not lean on the bell curve; needs the range of a row's influence.
 
-    The range is taken from the rows at hand, so it may be too small where the largest weights were never drawn.
+    The range is taken from the rows at hand, so it may be too small where the largest weights or the worst rewards were
+    never drawn. For self-normalised estimators it is that of the linearised value.
     """
 
     def estimates(
@@ -147,19 +148,21 @@ class EmpiricalBernstein(Interval):
 
 @dataclass(frozen=True)
 class LogarithmicSmoothing:
-    """A lower bound on a policy's value that holds for any number of rows and however large the weights.
+    """A lower bound on a policy's value that, given the range of rewards, holds for any number of rows and any weights.
 
     Sakhi, Aouali, Alquier and Chopin, 2024 (arXiv 2405.14335): with rewards scaled to [0, 1] by `reward_range` (that of
     the rows at hand unless given), E Π(1 + λwᵢrᵢ) = (1 + λV)ⁿ, so V ≥ (exp(mean ln(1 + λwᵢrᵢ) − ln(1/δ)/n) − 1)/λ with
     probability 1 − δ. Of four λ, √(2 ln(4/δ)/n) and its halves, the best is taken, each at δ/4. It needs the true
-    propensities; with estimated ones it is as good as they are.
+    propensities; with estimated ones it is as good as they are. A reward below the range that was given counts as its
+    lower end, and then the bound is none.
     """
 
     reward_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         given = self.reward_range
-        right = given is None or (len(given) == 2 and all(map(is_number, given)) and given[0] < given[1])
+        pair = isinstance(given, tuple | list) and len(given) == 2
+        right = given is None or (pair and all(map(is_number, given)) and given[0] < given[1])
         require(right, "LogarithmicSmoothing", "reward_range", "be two rising numbers", given)
 
     def lower_bound(self, evidence: Evidence, level: float = 0.95) -> float:

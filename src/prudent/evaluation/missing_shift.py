@@ -15,7 +15,6 @@ What a shift can do depends on what those who decided knew.
   known" (see `propensity_given_records`).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,9 +24,10 @@ import polars as pl
 
 from prudent.cells import did_you_mean, label_text
 from prudent.errors import InputProblem, is_number, is_whole, require
+from prudent.evaluation.as_read import read_by
 from prudent.evaluation.confounding import preferred_policy
 from prudent.evaluation.cross_fitting import CrossFitted
-from prudent.evaluation.decisions import LOGGED, read_by
+from prudent.evaluation.decisions import LOGGED
 from prudent.evaluation.estimators import Direct, SelfNormalisedDoublyRobust
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.prices import Prices
@@ -35,6 +35,7 @@ from prudent.evaluation.shifted_learning import propensity_given_records, shifte
 from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.overlap import FittedPropensity
+from prudent.plain import plain_types
 from prudent.schema import Schema
 
 DELTAS = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -109,7 +110,7 @@ class ShiftedMissingness:
 
     def to_frame(self) -> pl.DataFrame:
         """One row per shift, estimator and policy."""
-        return pl.DataFrame([_plain(one) for one in self.values])
+        return pl.DataFrame([plain_types(one) for one in self.values])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types for JSON."""
@@ -117,8 +118,8 @@ class ShiftedMissingness:
             "preferred": self.preferred,
             "reference": self.reference,
             "columns": list(self.columns),
-            "values": [_plain(one) for one in self.values],
-            "changes": [_plain(one) for one in self.changes],
+            "values": [plain_types(one) for one in self.values],
+            "changes": [plain_types(one) for one in self.changes],
             "advice_changed": [{"delta": delta, "share": share} for delta, share in self.advice_changed.items()],
             "sentence": self.sentence,
         }
@@ -220,7 +221,7 @@ def _fill(values: Values, at: int, evaluation: Evaluation, prices: np.ndarray, p
 
 
 def _priced(evaluation: Evaluation, prices: np.ndarray, propensity: FittedPropensity) -> Evaluation:
-    return replace(evaluation, prices=Prices(prices, None, "shifted"), propensity=propensity, _evidence={})
+    return replace(evaluation, prices=Prices(prices, None, "shifted"), propensity=propensity)
 
 
 def _change(estimator: str, grid: np.ndarray, values: dict[str, np.ndarray], preferred: str) -> Change:
@@ -273,10 +274,3 @@ def _change_sentence(preferred: str, change: Change, when: str, deltas: Sequence
         f"{when}, '{preferred}' stays the best for empty cells from {min(deltas):g} to {max(deltas):g} standard "
         "deviations off what the records say."
     )
-
-
-def _plain(record: ShiftedValue | Change) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in vars(record).items()
-    }

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from prudent.errors import InputProblem, require
+from prudent.evaluation.as_read import read_by, require_labels
 from prudent.evaluation.cross_fitting import CrossFitted, rows_seen
-from prudent.evaluation.decisions import read_by, require_labels
 from prudent.evaluation.prices import LearntPrices, Prices, cross_fitted_prices, own_prices
 from prudent.log import Log
 from prudent.models.fitted import Fitted

@@ -4,7 +4,7 @@ Two policies are compared where they differ. With z the inverse propensity of th
 V₁ − V₂ = E(θ̂₁ − θ̂₂) + E[(π₁(A) − π₂(A)) z (R − θ̂)], and where π₁(A) = π₂(A) no weight matters. The rows where π₁(A)
 is larger and those where it is smaller each weigh E½Σₐ|π₁(a) − π₂(a)| in all, the share of decisions on which the two
 differ, so each side is that share times a weighted mean of its own. A row that one of the two leaves as logged has a
-known outcome there, of weight 1.
+known outcome there; of the other's weight π₁(A) z only what goes beyond the logged decision itself can move.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,9 @@ def contrast(evaluation: Evaluation, policy: str, other: str | None = None) -> C
     prices = evidence.policy_prices - evaluation.evidence(other).policy_prices
     alike, single = own.referred & theirs.referred, own.referred ^ theirs.referred
     apart = np.sum(np.abs(own.filled - theirs.filled), axis=1) / 2
-    share = np.where(alike, 0.0, np.where(single, 1.0, apart))
-    more, less = (
-        np.where(alike, 0.0, np.where(single, one.taken, np.maximum(one.taken - two.taken, 0.0)))
-        for one, two in ((own, theirs), (theirs, own))
-    )
-    return Contrast(prices, share, (own.part(more, odds, errors), theirs.part(less, odds, -errors)))
+    otherwise = 1 - np.where(own.referred, theirs.taken, own.taken)  # of rows that one of the two leaves as logged
+    share = np.where(alike, 0.0, np.where(single, otherwise, apart))
+    return Contrast(prices, share, (own.against(theirs, odds, errors), theirs.against(own, odds, -errors)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,3 +48,12 @@ class _Chances:
     def part(self, share: np.ndarray, odds: np.ndarray, errors: np.ndarray) -> Part:
         """Rows weigh `share` times their inverse propensity; what is left as logged weighs one."""
         return Part(errors, share, np.where(self.referred, 0.0, share * odds))
+
+    def against(self, other: "_Chances", odds: np.ndarray, errors: np.ndarray) -> Part:
+        """The rows where this policy takes the logged action more often than the other, weighted by how much more."""
+        both = ~self.referred & ~other.referred
+        more = np.where(both, np.maximum(self.taken - other.taken, 0.0), 0.0)
+        # against what is left as logged π z − 1 = π (z − 1) − (1 − π): the row that both decide alike cancels
+        only = ~self.referred & other.referred
+        base = np.where(self.referred & ~other.referred, 1 - other.taken, more)
+        return Part(errors, base, np.where(only, self.taken, more) * odds)

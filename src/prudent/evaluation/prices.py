@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 
 from prudent.completions import PriceTable
 from prudent.errors import is_whole, require
+from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.cross_fitting import CrossFitted
-from prudent.evaluation.decisions import encoded_rows, read_by
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
 from prudent.log import Log
 from prudent.models.fitted import Fitted
@@ -102,6 +102,8 @@ class LearntPrices:
 
     def fit(self, log: Log, below: float | None = None, seed: int = 0, beside: Prices | None = None) -> Prices:
         """Prices of every row; `below` in the inner sign. A model's own prices `beside` them get a share too."""
+        lacking = int((~log.rewarded).sum())
+        require(lacking == 0, "LearntPrices", "log", "have an action and a reward in every row", f"{lacking} without")
         tables, others = _Tables.of(log, seed), (None, None) if beside is None else (beside.rewards, beside.tail)
         rewards = self._predicted(tables, log, log.rewards, others[0], seed)
         tail = None

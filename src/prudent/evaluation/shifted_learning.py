@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.cross_fitting import CrossFitted
-from prudent.evaluation.decisions import encoded_rows, read_by
 from prudent.lapses import LapsingRule
 from prudent.log import Log
 from prudent.models.fitted import Fitted

@@ -36,13 +36,13 @@ def as_share(found: Estimate, rows: float, level: float) -> Estimate:
     >>> none.low, round(none.high, 4)
     (0.0, 0.0295)
     """
-    share = float(np.clip(found.value, 0.0, 1.0))
     if not np.isfinite(found.value):
         return found
-    spread = found.error**2
-    if 0 < share < 1 and spread > 0:
-        rows = min(rows, share * (1 - share) / spread)
-    level = (1 - level) / 2
+    share, level = float(np.clip(found.value, 0.0, 1.0)), (1 - level) / 2
+    if found.error > 0:
+        # within an error of 0 or 1, where an estimate may even lie beyond, the spread there says more than the share
+        near = float(np.clip(share, min(found.error, 0.5), max(1 - found.error, 0.5)))
+        rows = min(rows, near * (1 - near) / found.error**2)
     return Estimate(share, found.error, 1 - upper_bound(1 - share, rows, level), upper_bound(share, rows, level))
 
 

@@ -12,6 +12,7 @@ from prudent.evaluation.decisions import LOGGED
 from prudent.evaluation.text_table import Columns
 from prudent.overlap import effective_rows
 from prudent.pictures.text import Figures, plain, thousands
+from prudent.plain import plain_types
 
 if TYPE_CHECKING:
     from prudent.evaluation.evaluation import Evaluation
@@ -245,7 +246,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
     policies: those asked about, then the decisions as logged, then every constant action. Each has name, kind
         ("asked", "logged" or "constant"), the headline estimator's value, gain, tail_share (None without `below`) and
         worst_mean, estimates (a list: estimator, its value, error, low and high, and its own gain, tail_share and
-        worst_mean), lower_bound, effective_rows, referred (rows left to a person) and, where asked about, diagnosis.
+        worst_mean), at_worst, effective_rows, referred (rows left to a person) and, where asked about, diagnosis.
     differences: policy minus other for all pairs of those asked about, paired, by the headline estimator.
     """
     judging, log = evaluation.judging, evaluation.log
@@ -269,7 +270,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "headline": evaluation.headline.name,
         "policies": [_policy_facts(evaluation, name) for name in evaluation.names],
         "differences": [
-            {"policy": one, "other": other, **_numbers(found)}
+            {"policy": one, "other": other, **plain_types(found)}
             for (one, other), found in evaluation.differences().items()
         ],
     }
@@ -280,17 +281,17 @@ def _policy_facts(evaluation: Evaluation, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "asked" if asked else "logged" if name == LOGGED else "constant",
-        "value": _numbers(_headline(evaluation, name, "value")),
+        "value": plain_types(_headline(evaluation, name, "value")),
         **_side_facts(evaluation, name, evaluation.headline.name),
         "estimates": [
             {
                 "estimator": one.name,
-                **_numbers(evaluation.estimates(name)[one.name, "value"]),
+                **plain_types(evaluation.estimates(name)[one.name, "value"]),
                 **_side_facts(evaluation, name, one.name),
             }
             for one in evaluation.judging.estimators
         ],
-        "lower_bound": evaluation.lower_bound(name),
+        "at_worst": evaluation.at_worst(name),
         "effective_rows": effective_rows(evaluation.evidence(name).weights),
         "referred": 0 if name == LOGGED else referred(evaluation, name),
         "diagnosis": evaluation.diagnose(name).to_dict() if asked else None,
@@ -300,9 +301,4 @@ def _policy_facts(evaluation: Evaluation, name: str) -> dict[str, Any]:
 def _side_facts(evaluation: Evaluation, policy: str, estimator: str) -> dict[str, Any]:
     found = evaluation.estimates(policy)
     sides = {what: found.get((estimator, what)) for what in ("gain", "tail_share", "worst_mean")}
-    return {what: None if one is None else _numbers(one) for what, one in sides.items()}
-
-
-def _numbers(estimate: Estimate) -> dict[str, float | None]:
-    numbers = {"value": estimate.value, "error": estimate.error, "low": estimate.low, "high": estimate.high}
-    return {name: number if math.isfinite(number) else None for name, number in numbers.items()}
+    return {what: None if one is None else plain_types(one) for what, one in sides.items()}

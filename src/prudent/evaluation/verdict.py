@@ -10,8 +10,9 @@ from prudent.overlap import FEW_ROWS, OUTSIDE_SUPPORT
 if TYPE_CHECKING:
     from prudent.evaluation.diagnostics import Diagnosis
 
-Answer = Literal["as logged", "nothing", "hardly", "extrapolated", "roughly", "clearly"]
-"""How well the log answers for a policy. "as logged": there is nothing to infer; "extrapolated": mostly by prices."""
+Answer = Literal["as logged", "not asked", "nothing", "hardly", "extrapolated", "roughly", "clearly"]
+"""How well the log answers for a policy. "as logged": there is nothing to infer; "not asked": the estimator shown first
+looks at prices alone; "extrapolated": mostly by prices."""
 
 ENOUGH_ROWS = 100  # below so many effective rows normal intervals of skewed, weighted rewards still fall short
 SMALL_EFFECT = 0.2  # in sd of the rewards, a small difference by Cohen's custom: an interval wider than that hides it
@@ -31,6 +32,8 @@ def answer(found: "Diagnosis") -> Answer:
     """How well the log answers; the first that applies, worst first."""
     if not found.decided:
         return "as logged"
+    if not found.weighted:
+        return "not asked"
     if not found.matched:
         return "nothing"
     if found.decided_effective_rows < FEW_ROWS:
@@ -46,14 +49,19 @@ def answer(found: "Diagnosis") -> Answer:
 def verdict(found: "Diagnosis") -> str:
     """One or two sentences, and a third where the propensities are in doubt."""
     worth = shown(found.value)
-    equal_rows = f"say as much as {found.decided_effective_rows:.0f} equal ones"
-    agreed = f"Its action was taken in {found.matched} of {_cases(found)}, which, weighted, {equal_rows}"
+    equal_rows = f"carry as much information as about {found.decided_effective_rows:.0f} equally weighted cases"
+    agreed = f"{_agreement(found)}, which {equal_rows}"
     gain = compared(found.gain, found.minimize)
     match answer(found):
         case "as logged":
             return (
-                f"Every case is decided as it was logged, so the value is known: it is the mean of the {found.rows} "
-                f"outcomes, {worth}."
+                f"Every case is decided as it was logged, so nothing has to be inferred: the mean of the {found.rows} "
+                f"outcomes is {worth}."
+            )
+        case "not asked":
+            return (
+                f"This is what the prices ({found.prices}) expect of the policy, {worth}; nothing that was seen of it "
+                f"enters. Going by them, {gain}."
             )
         case "nothing":
             return (
@@ -96,6 +104,8 @@ def compared(gain: Estimate, minimize: bool) -> str:
         return f"it is better than the decisions as logged by {shown(better)}"
     if better.high < 0:
         return f"it is worse than the decisions as logged by {shown(better.negated())}"
+    if better.low == better.high == 0:
+        return "there is no difference at all from the decisions as logged"
     low, high = _numbers(better, -better.low, better.high)
     return f"there is no clear difference from the decisions as logged (from {low} worse to {high} better)"
 
@@ -112,6 +122,12 @@ def _numbers(estimate: Estimate, *numbers: float) -> list[str]:
         return [f"{number:z.4g}" for number in numbers]
     digits = min(max(1 - math.floor(math.log10(width)), 0), 6)
     return [f"{number:z.{digits}f}" for number in numbers]
+
+
+def _agreement(found: "Diagnosis") -> str:
+    if not found.mixed:
+        return f"Its action was taken in {found.matched} of {_cases(found)}"
+    return f"It would have done, on average, what was done in {found.match_rate:.0%} of the {found.rows} cases"
 
 
 def _cases(found: "Diagnosis") -> str:
@@ -133,8 +149,8 @@ def _of_weights(found: "Diagnosis") -> Iterator[str]:
     effective = found.decided_effective_rows
     if effective < ENOUGH_ROWS:
         yield (
-            f"The rows that agree with the policy are worth {effective:.0f} equal ones, so intervals are wide, and "
-            "still more is left to chance than they show."
+            f"The rows that agree with the policy carry as much information as about {effective:.0f} equally weighted "
+            "ones, so intervals are wide, and still more is left to chance than they show."
         )
     # equal weights on few rows are no heavy rows
     if found.heaviest_share > HEAVY_SHARE and effective < found.matched / 2:
@@ -179,5 +195,5 @@ def _of_calibration(found: "Diagnosis") -> Iterator[str]:
     if own is not None and own.misplaced > MISPLACED and own.error > CHANCE_TIMES * own.chance:
         yield (
             f"The propensities are off by {own.error:.3f} on average (chance alone: about {own.chance:.3f}), as if "
-            f"{own.misplaced:.0%} of the decisions had been laid to the wrong action."
+            f"{own.misplaced:.0%} of the decisions had been given to the wrong action."
         )

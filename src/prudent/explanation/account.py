@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from prudent.explanation import drawing, page, telling
 from prudent.log import ActionLabel
 from prudent.pictures import Picture
+from prudent.plain import plain_types
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `json.dumps` writes; a number that does not exist is None."""
-        return _plain(asdict(self))
+        return plain_types(self)
 
     def __str__(self) -> str:
         return telling.text(self)
@@ -121,11 +121,3 @@ class Explanation:
     def price(self) -> ActionPrice:
         """The prices of `about`."""
         return next(price for price in self.prices if price.action == self.about)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
