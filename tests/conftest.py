@@ -86,6 +86,32 @@ def small_settings(name: str, **changes: Any) -> Any:
     return own(**(settings | changes))
 
 
+def make_log(values: Any, actions: Any, rewards: Any = None, labels: Any = None, categories: Any = None) -> Any:
+    """A log from encoded values with NaN gaps; `categories` maps a column's index to its number of levels.
+
+    Every reward is 1 unless told; the actions are 0, 1, … unless told.
+    """
+    from prudent.log import Log
+    from prudent.schema import Column, Schema
+
+    levels = categories or {}
+    columns = tuple(
+        Column(f"x{j}", "categorical", tuple(f"level {k}" for k in range(levels[j])))
+        if j in levels
+        else Column(f"x{j}", "real")
+        for j in range(values.shape[1])
+    )
+    observed, codes = ~np.isnan(values), np.asarray(actions, dtype=np.int32)
+    return Log(
+        schema=Schema(columns),
+        values=np.where(observed, values, 0).astype(np.float32),
+        observed=observed,
+        actions=codes,
+        rewards=np.where(codes >= 0, 1.0, np.nan) if rewards is None else np.asarray(rewards, np.float64),
+        action_labels=tuple(labels or range(int(codes.max()) + 1)),
+    )
+
+
 MODELS = ("causal", "similarity", "conditional")
 COMPLETIONS = 64
 

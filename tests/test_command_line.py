@@ -24,9 +24,9 @@ ROLES = ["--action", "dose", "--reward", "outcome"]
 ADVICE = ["action", "expected_reward", "worst_reward", "action_entropy", "status", "flags"]
 
 
-def visits(rows: int = 90) -> pl.DataFrame:
+def visits(rows: int = 90, seed: int = 1) -> pl.DataFrame:
     """Mixed kinds, several gap marks, identifiers with leading zeros, text categories, missing actions and rewards."""
-    chance = random.Random(1)
+    chance = random.Random(seed)
 
     def gap(value: object, mark: str = "", share: float = 0.2) -> str:
         return mark if chance.random() < share else str(value)
@@ -51,10 +51,11 @@ def visits(rows: int = 90) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A csv log, new cases, and small models of it (one with the sign turned), made once."""
+    """A csv log, later decisions, new cases, and small models (one with the sign turned), made once."""
     folder = tmp_path_factory.mktemp("clinic")
     frame = visits()
     frame.write_csv(folder / "log.csv")
+    visits(seed=2).write_csv(folder / "later.csv")
     frame.head(12).drop("dose", "outcome", "chance").write_csv(folder / "cases.csv")
     small = CausalPVAE(
         members=1,
@@ -366,7 +367,10 @@ def test_what_to_measure_and_what_it_costs(run):
 
 
 def test_held_out_decisions_choose_and_guarantee(run):
-    _, out, error = recommend(run, "--guarantee", "log.csv", "--level", 0.6)
+    code, _, error = recommend(run, "--guarantee", "log.csv", "--level", 0.6)
+    assert code == 2
+    assert "the one the model was fitted on" in error
+    _, out, error = recommend(run, "--guarantee", "later.csv", "--level", 0.6)
     assert "decisions of the log say as much about this policy" in error
     advice = table_of(out)
     assert advice.columns == [*ADVICE[:4], "guaranteed_reward", *ADVICE[4:]]
@@ -374,7 +378,8 @@ def test_held_out_decisions_choose_and_guarantee(run):
     assert len(bounded) > 0
     assert (bounded["guaranteed_reward"] < bounded["expected_reward"].max()).all()
 
-    chosen = ["--held-out", "log.csv", "--below", -5, "--limit"]
+    assert "fitted on these very rows" in recommend(run, "--held-out", "log.csv", "--below", -5, "--limit", 0.9)[2]
+    chosen = ["--held-out", "later.csv", "--below", -5, "--limit"]
     code, out, error = recommend(run, *chosen, 0.9)
     assert code == 0
     assert "has the best mean reward" in error

@@ -4,35 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from conftest import make_log
 
 from prudent.errors import InputProblem
 from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.kernel_ridge import KernelRidge, action_likeness
 from prudent.evaluation.prices import LearntPrices, Prices, own_prices
 from prudent.log import Log
-from prudent.schema import Column, Schema
 from prudent.worlds import DosingWorld
-
-
-def make_log(values, actions, rewards, labels=None, categories=None) -> Log:
-    """A log from encoded values with NaN gaps; `categories` maps a column's index to its number of levels."""
-    categories = categories or {}
-    columns = tuple(
-        Column(f"x{j}", "categorical", tuple(f"level {k}" for k in range(categories[j])))
-        if j in categories
-        else Column(f"x{j}", "real")
-        for j in range(values.shape[1])
-    )
-    observed = ~np.isnan(values)
-    actions = np.asarray(actions, dtype=np.int32)
-    return Log(
-        schema=Schema(columns),
-        values=np.where(observed, values, 0).astype(np.float32),
-        observed=observed,
-        actions=actions,
-        rewards=np.asarray(rewards, np.float64),
-        action_labels=tuple(labels or [f"arm {index}" for index in range(int(actions.max()) + 1)]),
-    )
 
 
 def smooth_world(rows: int = 500, seed: int = 0, gaps: float = 0.2) -> tuple[Log, np.ndarray]:

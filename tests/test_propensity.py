@@ -6,40 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import make_log
 
 from prudent.errors import InputProblem
 from prudent.joint_normal import RIDGE, JointNormal
 from prudent.lapses import LapsingRule, best_shares
-from prudent.log import Log
 from prudent.propensity import BestGuess, Boosted, FittedPropensity, ImputedLogistic, Known, Stacked
-from prudent.schema import Column, Schema
 from prudent.tabular import across_folds, deal_folds, expected_table, standardised
 
 ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3), BestGuess(folds=3), Stacked(folds=3)]
-
-
-def make_log(values, actions, labels=None, categories=None) -> Log:
-    """A log from encoded values with NaN gaps; `categories` maps a column's index to its number of levels."""
-    categories = categories or {}
-    columns = tuple(
-        Column(f"x{j}", "categorical", tuple(f"level {k}" for k in range(categories[j])))
-        if j in categories
-        else Column(f"x{j}", "real")
-        for j in range(values.shape[1])
-    )
-    observed = ~np.isnan(values)
-    actions = np.asarray(actions, dtype=np.int32)
-    return Log(
-        schema=Schema(columns),
-        values=np.where(observed, values, 0).astype(np.float32),
-        observed=observed,
-        actions=actions,
-        rewards=np.where(actions >= 0, 1.0, np.nan),
-        action_labels=tuple(labels or range(int(actions.max()) + 1)),
-        propensities=None,
-        minimize=False,
-        notes=(),
-    )
 
 
 def gapped(rng, rows, columns, share=0.3):

@@ -89,6 +89,42 @@ KindsFile = Annotated[
         "--kinds", metavar="FILE", help="A .json or .toml file that maps columns to kinds; --kind overrules it."
     ),
 ]
+ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")]
+Risk = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="conservative: the share of plausible cases that may be worse than the worst one counted (0.05). "
+        "tail: the share of worst cases to average over (0.2).",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--c", metavar="C", help="conservative: the paper's threshold in [0, 1), instead of --risk."),
+]
+Floor = Annotated[
+    float | None,
+    typer.Option(
+        metavar="R",
+        help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
+    ),
+]
+Fallback = Annotated[str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")]
+CompletionCount = Annotated[
+    int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
+]
+SearchSteps = Annotated[
+    int | None,
+    typer.Option(
+        metavar="STEPS",
+        min=0,
+        help="Steps of the search for the worst plausible case, the slow part; 0 looks among the completions drawn "
+        "only. Unless told 6 with --strategy conservative or a floor, else 0.",
+    ),
+]
+JsonFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
+]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 
 
@@ -121,9 +157,7 @@ def inspect(
     ignore: Ignore = None,
     kind: Kinds = None,
     kinds: KindsFile = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
-    ] = None,
+    json: JsonFile = None,
 ) -> None:
     """Show what is in a table: kinds, gaps, actions, overlap, problems."""
     from prudent.command_line.inspecting import inspect_table
@@ -179,7 +213,7 @@ def fit(
 
 @app.command()
 def recommend(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")],
+    model: ModelFolder,
     table: Annotated[
         Path, typer.Argument(metavar="TABLE", help="The cases: a csv, tsv, parquet or arrow file; gaps are fine.")
     ],
@@ -194,28 +228,10 @@ def recommend(
             "most-often or lottery.",
         ),
     ] = StrategyName.expected,
-    risk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="conservative: the share of plausible cases that may be worse than the worst one counted (0.05). "
-            "tail: the share of worst cases to average over (0.2).",
-        ),
-    ] = None,
-    c: Annotated[
-        float | None,
-        typer.Option("--c", metavar="C", help="conservative: the paper's threshold in [0, 1), instead of --risk."),
-    ] = None,
-    floor: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
-        ),
-    ] = None,
-    fallback: Annotated[
-        str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")
-    ] = None,
+    risk: Risk = None,
+    c: Threshold = None,
+    floor: Floor = None,
+    fallback: Fallback = None,
     allowed: Annotated[
         str | None,
         typer.Option(metavar="COL", help="A column that lists the actions a row may get, as a;b;c. Empty: any."),
@@ -234,15 +250,7 @@ def recommend(
     noise: Annotated[
         float, typer.Option(metavar="K", min=0, help="The same for the scatter of single outcomes around the price.")
     ] = 0.0,
-    search: Annotated[
-        int | None,
-        typer.Option(
-            metavar="STEPS",
-            min=0,
-            help="Steps of the search for the worst plausible case; 0 looks among the completions drawn only. "
-            "Unless told 6 with --strategy conservative or a floor, else 0.",
-        ),
-    ] = None,
+    search: SearchSteps = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Add which gap is most worth filling first, and what that is worth.")
     ] = False,
@@ -268,9 +276,7 @@ def recommend(
     below: Annotated[
         float | None, typer.Option(metavar="R", help="The reward under which an outcome counts as bad, for --limit.")
     ] = None,
-    completions: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
-    ] = 256,
+    completions: CompletionCount = 256,
     seed: Seed = 0,
     explain: Annotated[int, typer.Option(min=0, metavar="N", help="Also explain the first N rows.")] = 0,
     explain_to: Annotated[
@@ -299,7 +305,7 @@ def recommend(
 
 @app.command()
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")],
+    model: ModelFolder,
     log: Annotated[
         Path,
         typer.Argument(metavar="LOG", help="Logged decisions that the model was not fitted on, with the same columns."),
@@ -320,23 +326,10 @@ def evaluate(
             "is judged too. Repeatable.",
         ),
     ] = None,
-    risk: Annotated[
-        float | None, typer.Option(metavar="P", help="The risk of conservative (0.05) and tail (0.2), see 'recommend'.")
-    ] = None,
-    c: Annotated[
-        float | None,
-        typer.Option("--c", metavar="C", help="conservative: the paper's threshold in [0, 1), instead of --risk."),
-    ] = None,
-    floor: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
-        ),
-    ] = None,
-    fallback: Annotated[
-        str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")
-    ] = None,
+    risk: Risk = None,
+    c: Threshold = None,
+    floor: Floor = None,
+    fallback: Fallback = None,
     below: Annotated[
         float | None,
         typer.Option(metavar="R", help="Also tell the share of outcomes worse than this."),
@@ -362,22 +355,10 @@ def evaluate(
             "fitted unless told.",
         ),
     ] = None,
-    completions: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
-    ] = 256,
-    search: Annotated[
-        int | None,
-        typer.Option(
-            metavar="STEPS",
-            min=0,
-            help="Steps of the search for the worst plausible case, the slow part; 0 looks among the completions drawn "
-            "only. Unless told 6 for conservative or with a floor, else 0.",
-        ),
-    ] = None,
+    completions: CompletionCount = 256,
+    search: SearchSteps = None,
     seed: Seed = 0,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
-    ] = None,
+    json: JsonFile = None,
 ) -> None:
     """Tell what policies would have earned on logged decisions, and whether the log can tell.
 

@@ -115,56 +115,55 @@ class SelfNormalisedDoublyRobust(Estimator):
 
 
 @dataclass(frozen=True)
-class SwitchDoublyRobust(Estimator):
-    """DR where the weight is at most `limit`, the model alone where it is larger (Wang, Agarwal and Dudík, 2017)."""
+class LimitedDoublyRobust(Estimator):
+    """DR whose weights are limited in some way; `limit` None chooses it from the data. Subclasses are final."""
 
     limit: float | None = None
-    name = "switch dr"
     uses_prices, uses_weights = True, True
 
     def __post_init__(self) -> None:
         _require_limit(self)
+
+    @staticmethod
+    @abc.abstractmethod
+    def limited(weights: np.ndarray, limit: float) -> np.ndarray:
+        """The weights under a limit; ∞ leaves them as they are."""
 
     def terms(self, evidence: Evidence) -> Terms:
         return _corrected(evidence, self.tail_weights(evidence))
 
     def tail_weights(self, evidence: Evidence) -> np.ndarray:
         residuals = evidence.rewards - evidence.logged_prices
-        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, _switched)
+        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, self.limited)
 
 
 @dataclass(frozen=True)
-class ShrunkDoublyRobust(Estimator):
+class SwitchDoublyRobust(LimitedDoublyRobust):
+    """DR where the weight is at most `limit`, the model alone where it is larger (Wang, Agarwal and Dudík, 2017)."""
+
+    name = "switch dr"
+
+    @staticmethod
+    def limited(weights: np.ndarray, limit: float) -> np.ndarray:
+        return np.where(weights <= limit, weights, 0.0)
+
+
+@dataclass(frozen=True)
+class ShrunkDoublyRobust(LimitedDoublyRobust):
     """DR with optimistic shrinkage: weights λw / (w² + λ), λ = `limit`² (Su, Dimakopoulou and others, 2020).
 
     A weight far below the limit stays as it is; the largest that any can become is half the limit.
     """
 
-    limit: float | None = None
     name = "shrunk dr"
-    uses_prices, uses_weights = True, True
 
-    def __post_init__(self) -> None:
-        _require_limit(self)
-
-    def terms(self, evidence: Evidence) -> Terms:
-        return _corrected(evidence, self.tail_weights(evidence))
-
-    def tail_weights(self, evidence: Evidence) -> np.ndarray:
-        residuals = evidence.rewards - evidence.logged_prices
-        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, _shrunk)
+    @staticmethod
+    def limited(weights: np.ndarray, limit: float) -> np.ndarray:
+        return weights / ((weights / limit) ** 2 + 1) if math.isfinite(limit) else weights
 
 
 def _corrected(evidence: Evidence, weights: np.ndarray) -> Terms:
     return Terms.mean(evidence.policy_prices + weights * (evidence.rewards - evidence.logged_prices))
-
-
-def _switched(weights: np.ndarray, limit: float) -> np.ndarray:
-    return np.where(weights <= limit, weights, 0.0)
-
-
-def _shrunk(weights: np.ndarray, limit: float) -> np.ndarray:
-    return weights / ((weights / limit) ** 2 + 1) if math.isfinite(limit) else weights
 
 
 def _limited(
@@ -193,7 +192,7 @@ def _squared_error(kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray,
     return float(np.var(base + kept * residuals) / rows + bias**2)
 
 
-def _require_limit(estimator: "ClippedInversePropensity | SwitchDoublyRobust | ShrunkDoublyRobust") -> None:
+def _require_limit(estimator: ClippedInversePropensity | LimitedDoublyRobust) -> None:
     limit = estimator.limit
     right = limit is None or (is_number(limit) and limit > 0) or limit == math.inf
     require(right, type(estimator).__name__, "limit", "be above 0, or None to choose it from the data", limit)

@@ -55,23 +55,31 @@ class Interval(abc.ABC):
         """One estimate for each, all of the same rows."""
 
 
+class FormulaInterval(Interval):
+    """An interval that is a formula of the rows' influence. Subclasses are final."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+        """The estimate of one value."""
+
+    def estimates(
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+    ) -> list[Estimate]:
+        known = _imputed(several, imputed, level)
+        return [self.one(terms, own, level) for terms, own in zip(several, known, strict=True)]
+
+
 @dataclass(frozen=True)
-class Student(Interval):
+class Student(FormulaInterval):
     """Mean ± t · standard error of the rows' influence; imputations add Rubin's variance and take degrees of freedom.
 
     >>> print(Student().estimates([Terms.mean(np.array([1.0, 2.0, 3.0, 4.0]))])[0])
     2.500 [0.446, 4.554]
     """
 
-    def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
-    ) -> list[Estimate]:
-        return [
-            self._one(terms, own, level) for terms, own in zip(several, _imputed(several, imputed, level), strict=True)
-        ]
-
     @staticmethod
-    def _one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
         from scipy.stats import t
 
         within = _within(terms)
@@ -123,22 +131,15 @@ class Bootstrap(Interval):
 
 
 @dataclass(frozen=True)
-class EmpiricalBernstein(Interval):
+class EmpiricalBernstein(FormulaInterval):
     """Maurer and Pontil's (2009): wide, since it does not lean on the bell curve; needs the range of a row's influence.
 
     The range is taken from the rows at hand, so it may be too small where the largest weights or the worst rewards were
     never drawn. For self-normalised estimators it is that of the linearised value.
     """
 
-    def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
-    ) -> list[Estimate]:
-        return [
-            self._one(terms, own, level) for terms, own in zip(several, _imputed(several, imputed, level), strict=True)
-        ]
-
     @staticmethod
-    def _one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
         rows, within = len(terms), _within(terms)
         tail = math.log(4 / (1 - level))  # each side may fail (1 − level) / 2 of the time
         half = math.sqrt(2 * (within + imputed.between) * tail)

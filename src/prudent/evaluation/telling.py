@@ -226,7 +226,7 @@ def warnings(evaluation: Evaluation) -> list[str]:
 def text(evaluation: Evaluation) -> str:
     table = [line for part in summary_table(evaluation).parts(TEXT_WIDTH) for line in ("", *part.lines())]
     sentences = [
-        *(*constant_sentences(evaluation), *referred_sentences(evaluation)),
+        *(legend(evaluation), *constant_sentences(evaluation), *referred_sentences(evaluation)),
         *(*verdicts(evaluation), *warnings(evaluation), *evaluation.notes),
     ]
     return "\n".join([heading(evaluation), f"{title(evaluation)}:", *table, "", *sentences])
