@@ -170,5 +170,8 @@ def _show_next(console: Console, out: Path) -> None:
     sentence(console, f"prudent recommend {model} {cases} --keep patient --strategy conservative --out -", indent=2)
     sentence(console, "With a table of your own:")
     sentence(console, "prudent inspect YOURS.csv --action COLUMN --reward COLUMN", indent=2)
-    sentence(console, "prudent fit YOURS.csv --action COLUMN --reward COLUMN --out model", indent=2)
+    sentence(
+        console, "prudent fit YOURS.csv --action COLUMN --reward COLUMN --out model --hold-out later.csv", indent=2
+    )
+    sentence(console, "prudent evaluate model later.csv", indent=2)
     sentence(console, "prudent recommend model NEW_CASES.csv --strategy tail --out advice.csv", indent=2)
