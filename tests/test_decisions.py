@@ -462,6 +462,10 @@ def test_cross_fitted_rows_are_judged_by_models_that_did_not_see_them(exact, lat
         assert not np.isin(log.take(which == index).fingerprints(), model.fingerprints).any()
         assert (which == index).sum() > 5
 
+    # read on its own, with other scales, the log still finds the models that have not seen its rows
+    alone = Log.from_frame(later, action="dose", reward="outcome", propensity="likely", kinds=WORLD.kinds)
+    np.testing.assert_array_equal(crossed.unseen(alone), which)
+
     found = evaluate({"crossed": crossed.policy(**OPTIONS)}, log)
     assert found.prices.source == "the cross-fitted models' own"
     assert found.notes == ()

@@ -420,3 +420,11 @@ def test_an_action_without_rows_cannot_be_compared(toy):
     log = read(toy[0])
     with pytest.raises(InputProblem, match="No row has action 'yes' and a reward"):
         effects(log.take(log.actions == 0), prices=np.zeros((int((log.actions == 0).sum()), 2)))
+
+
+@pytest.mark.parametrize(("labels", "treated"), [((1, 2), "2"), ((0, 1), "1"), ((10, 5), "10"), (("yes", "no"), "yes")])
+def test_the_larger_dose_is_the_treatment(labels, treated):
+    table = {"age": [1.0, 2.0] * 10, "dose": [*labels] * 10, "outcome": [0.0, 1.0] * 10, "chance": [0.5] * 20}
+    log = Log.from_frame(table, action="dose", reward="outcome", propensity="chance")
+    found = effects(log, prices=np.zeros((20, 2)))
+    assert str(found.treated) == treated

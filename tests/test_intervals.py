@@ -397,3 +397,10 @@ def test_as_share_at_the_ends_of_what_can_be():
     unknown = as_share(Estimate(math.nan, math.nan, math.nan, math.nan), rows=0, level=0.95)
     assert math.isnan(unknown.value)
     assert math.isnan(unknown.high)
+
+
+def test_a_share_estimated_below_zero_is_not_known_to_be_nothing():
+    beyond, just_inside = (as_share(Estimate(value, 0.03, 0.0, 0.0), 500, 0.95) for value in (-0.01, 1e-4))
+    assert (beyond.value, beyond.low) == (0.0, 0.0)
+    assert beyond.high == pytest.approx(upper_bound(0.0, 0.03 * 0.97 / 0.03**2, 0.025))
+    assert beyond.high == pytest.approx(just_inside.high, rel=0.05)
