@@ -42,6 +42,11 @@ def constant(log: Log, index: int) -> np.ndarray:
     return np.broadcast_to(np.eye(len(log.action_labels))[index], (len(log), len(log.action_labels)))
 
 
+def referred_rows(probabilities: np.ndarray) -> np.ndarray:
+    """Which rows a policy leaves to a person."""
+    return np.asarray(np.isnan(probabilities).any(axis=1))
+
+
 def as_logged(log: Log) -> np.ndarray:
     """Every row decided as it was: by the people, or whatever else, that wrote the log."""
     return np.broadcast_to(np.nan, (len(log), len(log.action_labels)))

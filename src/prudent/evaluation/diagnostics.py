@@ -9,6 +9,7 @@ import numpy as np
 
 from prudent.evaluation.balance import AttributeBalance, balance
 from prudent.evaluation.calibration import Calibration, calibration
+from prudent.evaluation.decisions import referred_rows
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.support import Support, WeightHistogram, heaviest_share, support, weight_histogram
@@ -122,7 +123,7 @@ def diagnose(evaluation: Evaluation, policy: str) -> Diagnosis:
     weights = evaluation.evidence(policy).weights
     chances, log = evaluation.probabilities[policy], evaluation.log
     rows = len(log)
-    referred = np.isnan(chances).any(axis=1)
+    referred = referred_rows(chances)
     agreement = np.where(referred, 1.0, chances[np.arange(rows), log.actions])
     return Diagnosis(
         policy=policy,

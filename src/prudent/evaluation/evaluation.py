@@ -11,7 +11,7 @@ import polars as pl
 
 from prudent.cells import did_you_mean
 from prudent.errors import InputProblem
-from prudent.evaluation.decisions import LOGGED
+from prudent.evaluation.decisions import LOGGED, referred_rows
 from prudent.evaluation.estimators import Estimator
 from prudent.evaluation.intervals import Estimate, Imputed, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
@@ -290,7 +290,7 @@ class Evaluation:
             prices = np.zeros_like(prices) if self.prices.tail is None else self.prices.tail
         rows = np.arange(len(self.log))
         logged = prices[rows, self.log.actions]
-        referred = np.asarray(np.isnan(chances).any(axis=1))
+        referred = referred_rows(chances)
         own = np.where(referred, 0.0, chances[rows, self.log.actions])
         expected = np.where(referred, logged, np.sum(np.where(np.isnan(chances), 0.0, chances) * prices, axis=1))
         weights, each = np.where(referred, 1.0, own / self.propensity.taken), self.propensity.imputed

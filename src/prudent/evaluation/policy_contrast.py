@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prudent.evaluation.decisions import referred_rows
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.weight_bounds import Contrast, Part
 
@@ -41,7 +42,7 @@ class _Chances:
     @classmethod
     def of(cls, evaluation: Evaluation, policy: str) -> "_Chances":
         chances, log = evaluation.probabilities[policy], evaluation.log
-        referred = np.asarray(np.isnan(chances).any(axis=1))
+        referred = referred_rows(chances)
         filled = np.where(referred[:, None], 0.0, chances)
         return cls(referred, filled, np.where(referred, 1.0, filled[np.arange(len(log)), log.actions]))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.cells import label_text
+from prudent.evaluation.decisions import referred_rows
 from prudent.overlap import OUTSIDE_SUPPORT, FittedPropensity
 
 HEAVIEST = 0.01  # the share of rows that is looked at as the heaviest
@@ -46,7 +47,7 @@ class WeightHistogram:
 
 def support(propensity: FittedPropensity, chances: np.ndarray, weights: np.ndarray) -> Support:
     """From the policy's probabilities [row, action], NaN in rows decided as logged, and its weights."""
-    decided = ~np.isnan(chances).any(axis=1)
+    decided = ~referred_rows(chances)
     if propensity.probabilities is not None:
         rows, actions = np.nonzero(chances > 0)
         likely, mass = propensity.probabilities[rows, actions], chances[rows, actions]

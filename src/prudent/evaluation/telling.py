@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prudent.evaluation.decisions import LOGGED
+from prudent.evaluation.decisions import LOGGED, referred_rows
 from prudent.evaluation.text_table import Columns
 from prudent.overlap import effective_rows
 from prudent.pictures.text import Figures, plain, thousands
@@ -55,7 +55,7 @@ def _figures(evaluation: Evaluation) -> Figures:
 
 def referred(evaluation: Evaluation, policy: str) -> int:
     """Rows that the policy leaves to a person."""
-    return int(np.isnan(evaluation.probabilities[policy]).any(axis=1).sum())
+    return int(referred_rows(evaluation.probabilities[policy]).sum())
 
 
 def _badness(evaluation: Evaluation, policy: str) -> float:
