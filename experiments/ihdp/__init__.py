@@ -1,0 +1,1 @@
+"""IHDP with gaps: the paper's second table."""
