@@ -19,7 +19,7 @@ FIRST = "first"  # coded 1 and 2 in the benchmark
 EFFECT = 4.0
 
 Gaps = Literal["shared", "fresh", "mar"]
-"""One mask for all replications as in MissDeepCausal; a fresh one for each; a fresh one that depends on what is seen."""
+"""One mask for all replications, as in MissDeepCausal; a fresh one for each; one that depends on what is seen."""
 GAPS: tuple[Gaps, ...] = get_args(Gaps)
 
 

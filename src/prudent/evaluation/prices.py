@@ -35,14 +35,17 @@ STAGES = (20, 60)
 @dataclass(frozen=True, eq=False)
 class Prices:
     """Expected rewards [row, action], higher is better; `tail` is the probability that the reward is below a
-    threshold, None where none was given. `source` says, for people, where they are from."""
+    threshold, None where none was given. `source` says, for people, where they are from. `informed` are the rewards
+    expected when the row's own outcome is taken in too, None where the source cannot tell."""
 
     rewards: np.ndarray
     tail: np.ndarray | None
     source: str
+    informed: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> "Prices":
-        return Prices(self.rewards[rows], None if self.tail is None else self.tail[rows], self.source)
+        own = [None if part is None else part[rows] for part in (self.tail, self.informed)]
+        return Prices(self.rewards[rows], own[0], self.source, own[1])
 
 
 def own_prices(fitted: Fitted, log: Log, below: float | None, completions: int = 256) -> Prices:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,13 +112,16 @@ def _optimiser(training: Training) -> optax.GradientTransformation:
 
 
 @eqx.filter_jit
-def _round(state: _State, shared, loss: Loss, training: Training, data, indices, held_out, points, key) -> _State:
-    """`steps_per_round` steps for every member, then the held-out criterion; the best arrays so far are kept."""
+def _round(state: _State, shared, loss: Loss, training: Training, data, own, indices, held_out, points, key) -> _State:
+    """`steps_per_round` steps for every member, then the held-out criterion; the best arrays so far are kept.
+
+    `data` are columns that all members learn from; those in `own` have a leading member axis.
+    """
     optimiser = _optimiser(training)
     uniforms = points.shape[1]
-    attributes = data["observed"].shape[1]
+    attributes = data["observed"].shape[1] if "observed" in data else own["observed"].shape[2]
 
-    def criterion(arrays):
+    def criterion(arrays, data):
         network = eqx.combine(arrays, shared)
 
         def one(index):
@@ -128,7 +132,7 @@ def _round(state: _State, shared, loss: Loss, training: Training, data, indices,
         values = jax.lax.map(one, rows, batch_size=min(training.batch, rows.shape[0]))
         return jnp.sum(values * weight) / jnp.sum(weight)
 
-    def step(carry, step_input):
+    def step(data, carry, step_input):
         arrays, optimiser_state = carry
         rows, step_key = step_input
         noise = jax.random.uniform(step_key, (rows.shape[0], uniforms + attributes))
@@ -148,15 +152,17 @@ def _round(state: _State, shared, loss: Loss, training: Training, data, indices,
         updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
         return (optax.apply_updates(arrays, updates), optimiser_state), None
 
-    def member(state: _State, rows, key):
+    def member(state: _State, own, rows, key):
+        columns = data | own
         keys = jax.random.split(key, rows.shape[0])
-        (arrays, optimiser_state), _ = jax.lax.scan(step, (state.arrays, state.optimiser), (rows, keys))
-        now = criterion(arrays)
+        start = (state.arrays, state.optimiser)
+        (arrays, optimiser_state), _ = jax.lax.scan(partial(step, columns), start, (rows, keys))
+        now = criterion(arrays, columns)
         better = now > state.best
         keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, state.best_arrays)
         return _State(arrays, optimiser_state, keep, jnp.where(better, now, state.best), now)
 
-    return jax.vmap(member)(state, indices, key)
+    return jax.vmap(member)(state, own, indices, key)
 
 
 def bucket(rows: int) -> int:
@@ -174,6 +180,15 @@ def _orders(rows: np.ndarray, shape: tuple[int, int, int], generator: np.random.
     return np.stack(orders).reshape(shape).astype(np.int32)
 
 
+def _padded(columns: dict[str, np.ndarray], rows: int, axis: int) -> dict[str, Array]:
+    """More rows at the end, which are never drawn."""
+
+    def widths(column: np.ndarray) -> list[tuple[int, int]]:
+        return [(0, rows if at == axis else 0) for at in range(column.ndim)]
+
+    return {name: jnp.asarray(np.pad(column, widths(column))) for name, column in columns.items()}
+
+
 def train(
     make: Callable[[PRNGKeyArray], Network],
     loss: Loss,
@@ -184,14 +199,17 @@ def train(
     members: int,
     seed: int,
     judged: np.ndarray | None = None,
+    own: dict[str, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
 ) -> Trained:
     """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
 
     `judged` marks the rows that can be held out (with a reward, say); `progress(done, total)` is told after each round.
+    `own` are columns [member, row, ...] in which members differ: a thousand replications of a study are one program.
     """
     use_compilation_cache()
-    rows = len(data["observed"])
+    differing = own or {}
+    rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
     candidates = generator.permutation(np.arange(rows) if judged is None else np.flatnonzero(judged))
     held = candidates[: min(max(len(candidates) // 7, 1), 2000)]
@@ -199,7 +217,7 @@ def train(
     held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
     padding = bucket(rows) - rows
-    padded = {name: jnp.asarray(np.pad(c, [(0, padding)] + [(0, 0)] * (c.ndim - 1))) for name, c in data.items()}
+    padded, padded_own = _padded(data, padding, axis=0), _padded(differing, padding, axis=1)
 
     networks = initialise(make, members, seed)
     arrays = networks.arrays
@@ -216,7 +234,7 @@ def train(
     for done in tracked(training.rounds, "fitting", progress):
         indices = _orders(fitted, (members, training.steps_per_round, training.batch), generator)
         keys = jax.random.split(jax.random.fold_in(key, done), members)
-        state = _round(state, networks.shared, loss, training, padded, indices, held_out, points, keys)
+        state = _round(state, networks.shared, loss, training, padded, padded_own, indices, held_out, points, keys)
         history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
         best_round = np.argmax(np.stack(history), axis=0)
         if np.all(done - best_round >= training.patience):

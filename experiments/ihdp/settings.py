@@ -1,0 +1,122 @@
+"""Which methods are run on which pages: a row is added here and nowhere else."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiments.ihdp.data import Gaps
+from prudent.baselines import Method
+from prudent.baselines.cevae import CausalEffectVAE
+from prudent.baselines.factorisation import MatrixFactorisation
+from prudent.baselines.forests import MissingInAttributes
+from prudent.baselines.miwae import MissDeepCausal
+from prudent.baselines.multiple_imputation import MultipleImputation
+from prudent.baselines.simple import DifferenceInMeans, MeanImputed
+
+Group = Literal["trivial", "rival", "ours", "limit"]
+GROUPS: tuple[Group, ...] = ("trivial", "rival", "ours", "limit")
+
+FRESH_CHUNK = 25
+"""Replications per piece at most, where each has a table of its own: nothing is gained by more."""
+
+SHARES = (0.1, 0.3, 0.5)
+REFERENCE = "MI, AIPW"
+"""The row to respect: every other is compared with it, replication by replication."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method under a name; each of its variants is a row of the tables.
+
+    chunk: replications per piece, the unit of resuming; what a method learns from a shared table is learnt once for
+    each piece. complete: whether it is shown the complete table, as a limit of what can be had.
+    """
+
+    name: str
+    method: Method
+    chunk: int
+    group: Group = "rival"
+    complete: bool = False
+
+    def row(self, variant: str) -> str:
+        return f"{self.name}, {variant}" if variant else self.name
+
+
+@dataclass(frozen=True)
+class Page:
+    """Methods that are run on the same data: one kind of gaps at some missing shares."""
+
+    name: str
+    gaps: Gaps
+    shares: tuple[float, ...]
+    replications: int
+    entries: tuple[Entry, ...]
+
+
+ENTRIES = (
+    Entry("difference in means", DifferenceInMeans(), 1000, "trivial"),
+    Entry("mean imputation", MeanImputed(), 1000, "trivial"),
+    Entry("MI", MultipleImputation(), 1000),
+    Entry("MF", MatrixFactorisation(), 1000),
+    Entry("MIA.grf", MissingInAttributes(), 50),
+    Entry("CEVAE", CausalEffectVAE(), 100),
+    Entry("MDC", MissDeepCausal(), 1000),
+    Entry("complete data", MeanImputed(), 1000, "limit", complete=True),
+)
+
+PRINTED = {
+    "MI": (0.16, 0.30, 0.42),
+    "MF": (0.15, 0.16, 0.20),
+    "MIA.grf": (0.23, 0.17, 0.19),
+    "CEVAE": (0.31, 0.38, 0.38),
+    "MDC, process": (0.15, 0.15, 0.20),
+    "MDC, mi": (0.13, 0.13, 0.18),
+    "SPVAE": (0.14, 0.10, 0.11),
+    "CPVAE": (0.18, 0.17, 0.14),
+}
+"""What the paper prints (its second table, 100 replications) at `SHARES`, by how a row's name begins."""
+
+
+@dataclass(frozen=True)
+class HyperParameters:
+    """Sizes of one row of the paper's table of hyper-parameters, and the error of SPVAE it prints for 50 % missing."""
+
+    latent: int
+    batch: int
+    summary: int
+    printed: float
+
+    @property
+    def name(self) -> str:
+        return f"SPVAE with {self.latent} latent, batches of {self.batch}, summary {self.summary}"
+
+
+HYPER_SHARE, HYPER_REPLICATIONS = 0.5, 100
+HYPER = (
+    HyperParameters(8, 8, 20, 0.1135),
+    HyperParameters(10, 8, 5, 0.1141),
+    HyperParameters(10, 8, 10, 0.1144),
+    HyperParameters(5, 8, 10, 0.1149),
+    HyperParameters(5, 8, 5, 0.1149),
+    HyperParameters(5, 4, 20, 0.1164),
+    HyperParameters(10, 2, 10, 0.1165),
+    HyperParameters(10, 8, 20, 0.1175),
+    HyperParameters(5, 2, 20, 0.1175),
+    HyperParameters(10, 2, 20, 0.1177),
+    HyperParameters(8, 8, 5, 0.1191),
+    HyperParameters(8, 4, 20, 0.1193),
+    HyperParameters(8, 4, 10, 0.1200),
+    HyperParameters(5, 4, 10, 0.1205),
+    HyperParameters(5, 2, 5, 0.1207),
+)
+HYPER_ENTRIES: tuple[Entry, ...] = ()
+
+
+def pages(replications: int, fresh_replications: int, shares: tuple[float, ...]) -> tuple[Page, ...]:
+    """All that is run: the paper's second table, its table of hyper-parameters, and two other kinds of gaps."""
+    hyper = tuple(share for share in shares if share == HYPER_SHARE)
+    return (
+        Page("shared", "shared", shares, replications, ENTRIES),
+        Page("hyper", "shared", hyper, min(replications, HYPER_REPLICATIONS), HYPER_ENTRIES),
+        Page("fresh", "fresh", shares, fresh_replications, ENTRIES),
+        Page("mar", "mar", shares, fresh_replications, ENTRIES),
+    )

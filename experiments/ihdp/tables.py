@@ -1,0 +1,216 @@
+"""From results to the page: every table of README.md is written by the run, and a test compares them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from experiments.ihdp.pictures import draw
+from experiments.ihdp.settings import GROUPS, HYPER, HYPER_SHARE, PRINTED, SHARES
+
+OURS = "◆"
+NONE = "–"
+Results = dict[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        lines = [self.header, ("---", *("---:" for _ in self.header[1:])), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one number of a row is written, and by which number the best row is found (the smallest, or none)."""
+
+    write: Callable[[Row], str]
+    rank: Callable[[Row], float] | None = None
+
+    def cells(self, rows: dict[str, Row], names: Sequence[str]) -> list[str]:
+        """In the order of `names`; the best of what is not a limit in bold."""
+        rank = self.rank
+        rivals = {name: row for name, row in rows.items() if row["group"] != "limit"}
+        best = min(rivals, key=lambda name: rank(rivals[name])) if rank and rivals else None
+        return [_bold(self.write(rows[name]), name == best) if name in rows else NONE for name in names]
+
+
+ERROR = Column(lambda row: _with_error(row["error"], row["error_se"]), lambda row: row["error"])
+MEDIAN = Column(lambda row: f"{row['error_median']:.3f}", lambda row: row["error_median"])
+DELTA = Column(lambda row: _with_error(row["delta"], row["delta_se"]), lambda row: row["delta"])
+PEHE = Column(lambda row: f"{row['pehe']:.2f} ({row['pehe_median']:.2f})", lambda row: row["pehe"])
+POLICY = Column(lambda row: f"{row['policy_value']:.3f}", lambda row: -row["policy_value"])
+PAIRED = Column(lambda row: _paired(row["paired"]))
+
+
+def errors_table(results: Results) -> Table:
+    """|τ̂ − 4| at every share, with what the paper prints beside it."""
+    shares = results["pages"]["shared"]["shares"]
+    names = _names(shares)
+    beside = _printed_beside(shares, names)
+    columns, heads = [], []
+    for share, rows in shares.items():
+        at = SHARES.index(float(share)) if float(share) in SHARES else None
+        printed = {} if at is None else {name: f"{numbers[at]:.2f}" for name, numbers in beside.items()}
+        columns += [ERROR.cells(rows, names), [printed.get(name, "") for name in names]]
+        heads += [_percent(share), "paper"]
+    return _table("row", heads, names, columns, shares)
+
+
+def _printed_beside(shares: Results, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """The paper prints the best of a method's estimators, so its numbers belong to the best of our rows."""
+    found = {}
+    for key, numbers in PRINTED.items():
+        own = [name for name in names if _begins(name, key)]
+        if own:
+            mean_errors = {name: mean(rows[name]["error"] for rows in shares.values() if name in rows) for name in own}
+            found[min(own, key=lambda name, errors=mean_errors: errors[name])] = numbers
+    return found
+
+
+def paired_table(results: Results) -> Table:
+    """The difference to the reference on the same replications."""
+    return _by_share(results, "shared", [("", PAIRED)])
+
+
+def medians_table(results: Results) -> Table:
+    return _by_share(results, "shared", [("median, ", MEDIAN), ("Δ, ", DELTA)])
+
+
+def policies_table(results: Results) -> Table:
+    """Effects of single rows, and what treating by them earns, between what needs no method and what none can beat."""
+    table = _by_share(results, "shared", [("PEHE, ", PEHE), ("policy, ", POLICY)])
+    page = results["pages"]["shared"]
+    count = len(page["shares"])
+    known = [(name, *([NONE] * count), *([f"{value:.3f}"] * count)) for name, value in page["policy_values"].items()]
+    return Table(table.header, [*known[:-1], *table.rows, *known[-1:]])
+
+
+def second_table(page: str) -> Callable[[Results], Table]:
+    """Errors and paired differences of another kind of gaps."""
+    return lambda results: _by_share(results, page, [("", ERROR), ("paired, ", PAIRED)])
+
+
+def hyper_table(results: Results) -> Table:
+    """SPVAE at the sizes of the paper's table, in the paper's order."""
+    rows = results["pages"]["hyper"]["shares"].get(f"{HYPER_SHARE:g}", {})
+    lines = []
+    for one in HYPER:
+        found = next((row for name, row in rows.items() if _begins(name, one.name)), None)
+        measured = (DELTA.write(found), ERROR.write(found)) if found else (NONE, NONE)
+        lines.append((str(one.latent), str(one.batch), str(one.summary), f"{one.printed:.4f}", *measured))
+    return Table(("latent", "batch", "summary", "paper", "Δ", r"\|τ̂ − 4\|"), lines)
+
+
+def seconds_table(results: Results) -> Table:
+    """How long each method took for one share of the first page, all of its variants together."""
+    shares = results["pages"]["shared"]["shares"]
+    lines = []
+    for method, group in {row["method"]: row["group"] for rows in shares.values() for row in rows.values()}.items():
+        own = [next((row for row in rows.values() if row["method"] == method), None) for rows in shares.values()]
+        rows = [row for row in own if row is not None]
+        seconds = sum(row["seconds"] for row in rows) / len(rows)
+        machines = "; ".join(dict.fromkeys(row["machine"] for row in rows))
+        speed = rows[0]["n"] / max(seconds, 1e-9)
+        lines.append(
+            (_marked(method, group), f"{seconds:,.1f}", f"{speed:,.3g}" if speed < 100 else f"{speed:,.0f}", machines)
+        )
+    return Table(("method", "seconds", "replications per second", "machine"), lines)
+
+
+def runs_table(results: Results) -> Table:
+    words = {"shared": "one mask for all", "fresh": "a mask for each", "mar": "a mask for each, missing at random"}
+    pages = results["pages"].items()
+    lines = [(name, words[page["gaps"]], str(page["replications"]), str(results["seed"])) for name, page in pages]
+    return Table(("page", "gaps", "replications", "seed"), lines)
+
+
+TABLES: dict[str, Callable[[Results], Table]] = {
+    "errors": errors_table,
+    "paired": paired_table,
+    "medians": medians_table,
+    "policies": policies_table,
+    "hyper": hyper_table,
+    "fresh": second_table("fresh"),
+    "mar": second_table("mar"),
+    "seconds": seconds_table,
+    "runs": runs_table,
+}
+
+
+def filled(page: str, results: Results) -> str:
+    """The page with every table between its marks written anew."""
+    for name, table in TABLES.items():
+        marks = re.compile(rf"(<!-- table: {name} -->\n).*?(\n?<!-- end -->)", re.S)
+        written = table(results).markdown()
+        page = marks.sub(lambda found, written=written: f"{found[1]}{written}\n<!-- end -->", page)
+    return page
+
+
+def write_page(results: Results, folder: Path) -> None:
+    """Renew the tables and pictures of the experiment's page, where `folder` has one."""
+    page = folder / "README.md"
+    if not page.exists() or "<!-- table: errors -->" not in page.read_text(encoding="utf-8"):
+        return
+    page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
+    draw(results, folder / "pictures")
+
+
+# --- parts ---
+
+
+def _by_share(results: Results, page: str, kinds: Sequence[tuple[str, Column]]) -> Table:
+    shares = results["pages"][page]["shares"]
+    names = _names(shares)
+    heads = [word + _percent(share) for word, _ in kinds for share in shares]
+    return _table(
+        "row", heads, names, [kind.cells(rows, names) for _, kind in kinds for rows in shares.values()], shares
+    )
+
+
+def _table(corner: str, heads: Sequence[str], names: list[str], columns: list[list[str]], shares: Results) -> Table:
+    groups = {name: row["group"] for rows in shares.values() for name, row in rows.items()}
+    marked = [_marked(name, groups[name]) for name in names]
+    return Table((corner, *heads), [tuple(line) for line in zip(marked, *columns, strict=True)])
+
+
+def _names(shares: Results) -> list[str]:
+    """Every row of any share, group by group."""
+    groups = {name: row["group"] for rows in shares.values() for name, row in rows.items()}
+    return sorted(groups, key=lambda name: GROUPS.index(groups[name]))
+
+
+def _marked(name: str, group: str) -> str:
+    return f"{OURS} {name}" if group == "ours" else f"*{name}*" if group == "limit" else name
+
+
+def _begins(name: str, key: str) -> bool:
+    return name == key or name.startswith((f"{key},", f"{key} "))
+
+
+def _percent(share: str) -> str:
+    return f"{100 * float(share):g} %"
+
+
+def _with_error(mean: float, error: float) -> str:
+    return f"{mean:.3f} ± {error:.3f}"
+
+
+def _paired(found: Row | None) -> str:
+    """Bold where the whole interval is on the better side."""
+    if found is None:
+        return NONE
+    if found["low"] == found["high"] == 0:
+        return "0"
+    text = f"{found['difference']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})".replace("-", "−")
+    return _bold(text, found["high"] < 0)
+
+
+def _bold(text: str, really: bool) -> str:
+    return f"**{text}**" if really else text

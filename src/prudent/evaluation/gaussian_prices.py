@@ -1,0 +1,197 @@
+"""Prices by a Gaussian process on the completions of a partial VAE: for studies of hundreds of rows."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.stats import norm
+
+from prudent.columns import Column
+from prudent.errors import is_whole, require
+from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
+from prudent.evaluation.prices import Prices
+from prudent.log import Log
+from prudent.models.fitting import Progress, Sizes
+from prudent.models.partial_vae import PartialVAE
+from prudent.models.similarity import FeatureLoss
+from prudent.networks.draws import quasi_random
+from prudent.networks.layout import Cells, Layout, layout_of, numbers
+from prudent.networks.training import Members, Training, train
+from prudent.schema import Schema
+
+ACTION = "\0action"  # a name that no column of a table has
+
+
+@dataclass(frozen=True)
+class GaussianPrices:
+    """Prices from a Gaussian process, one surface per action learnt together, on a partial VAE's completions.
+
+    The partial VAE learns the attributes together with the action, which says something about a gap wherever those who
+    decided knew more than the table tells. Outcomes play no part in completing. Each row is priced without its own
+    outcome (exactly, by a rank-one formula, at strengths learnt from all rows); `Prices.informed` takes it in.
+
+    members: partial VAEs whose completions are pooled. completions: of each record by each of them.
+    landmarks: the smooth part's; more are finer and slower.
+    """
+
+    members: int = 5
+    completions: int = 64
+    landmarks: int = 80
+    samples: int = 20
+    hide: float = 0.1
+    sizes: Sizes = Sizes()
+    training: Training = Training()
+
+    def __post_init__(self) -> None:
+        for name in ("members", "completions", "landmarks", "samples"):
+            value = getattr(self, name)
+            require(is_whole(value, 1), "GaussianPrices", name, "be a whole number of at least 1", value)
+
+    def fit(
+        self, log: Log, below: float | None = None, seed: int = 0, progress: Progress | bool | None = None
+    ) -> Prices:
+        """Prices of every row; `below` in the inner sign."""
+        lacking = int((~log.rewarded).sum())
+        require(lacking == 0, "GaussianPrices", "log", "have an action and a reward in every row", f"{lacking} without")
+        count = len(log.action_labels)
+        known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
+        found = surfaces(known, log.actions, log.rewards[None], count)
+        informed, left_out, deviation = (np.asarray(part[0], np.float64) for part in found)
+        tail = None if below is None else norm.cdf((below - left_out) / deviation)
+        source = "a Gaussian process on these rows, each priced without itself"
+        return Prices(left_out, tail, source, informed)
+
+    def known(
+        self,
+        schema: Schema,
+        values: np.ndarray,
+        observed: np.ndarray,
+        actions: np.ndarray,
+        count: int,
+        seed: int = 0,
+        progress: Progress | bool | None = None,
+    ) -> Known:
+        """What is known of the rows of tables [table, row, attribute] that share a schema; fields gain a table axis."""
+        columns = (*schema.columns, Column(ACTION, "categorical", tuple(str(code) for code in range(max(count, 2)))))
+        joint = Schema(columns)
+        codes = np.broadcast_to(np.asarray(actions, values.dtype)[None, :, None], (*values.shape[:2], 1))
+        data = {
+            "values": np.concatenate([values, codes], axis=2).astype(np.float32),
+            "observed": np.concatenate([observed, np.ones(codes.shape, bool)], axis=2),
+        }
+        layout = layout_of(joint)
+        inputs = _Inputs(layout, tuple(_kept(layout, len(schema))))
+        size = self.sizes.of(joint)["latent"] + len(joint)
+        if observed.all():
+            records = np.asarray(jax.vmap(jax.vmap(lambda own: inputs(layout.cells(own))))(data["values"]))
+            kernel = Kernel.of(records[0].astype(np.float64), self.landmarks, seed)
+            return _known_complete(kernel, jnp.asarray(records))
+        networks = self._trained(joint, data, size, seed, progress)
+        one = np.asarray(_drawn(networks, data, jnp.asarray(quasi_random(len(values[0]), size, seed + 1)), inputs))
+        kernel = Kernel.of(one.astype(np.float64), self.landmarks, seed)
+        points = jnp.asarray(quasi_random(self.completions, size, seed + 2))
+        return _known(networks, data, points, kernel, inputs, self.members)
+
+    def _trained(
+        self, schema: Schema, data: dict[str, np.ndarray], size: int, seed: int, progress: Progress | bool | None
+    ) -> Members:
+        tables = len(data["values"])
+        own = {name: np.repeat(column, self.members, axis=0) for name, column in data.items()} if tables > 1 else None
+        return train(
+            partial(_network, schema, self.sizes),
+            FeatureLoss(self.hide),
+            {} if own else {name: column[0] for name, column in data.items()},
+            points=quasi_random(self.samples, size, seed),
+            training=self.training,
+            members=tables * self.members,
+            seed=seed,
+            own=own,
+            progress=progress,
+        ).networks
+
+
+def _network(schema: Schema, sizes: Sizes, key: Array) -> PartialVAE:
+    return PartialVAE(layout_of(schema), **sizes.of(schema), key=key)
+
+
+def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int, together: int = 16) -> Surfaces:
+    """Learn from outcomes [replication, row], some `together`; `known` has one table for all or one for each."""
+    rewards = jnp.asarray(outcomes, jnp.float32)
+    return _surfaces(known, jnp.asarray(actions), rewards, count, min(together, len(rewards)))
+
+
+@eqx.filter_jit
+def _surfaces(known: Known, actions: Array, outcomes: Array, count: int, together: int) -> Surfaces:
+    if known.linear.shape[0] == 1:
+        only = jax.tree.map(lambda part: part[0], known)
+        return jax.lax.map(lambda own: learn(only, actions, own, count), outcomes, batch_size=together)
+    return jax.lax.map(lambda own: learn(own[0], actions, own[1], count), (known, outcomes), batch_size=together)
+
+
+class _Inputs(eqx.Module):
+    """A completed record as the kernel sees it: numbers, and categories one-hot without their first level."""
+
+    layout: Layout
+    kept: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(self, cells: Cells) -> Float[Array, " column"]:
+        parts = [
+            own[:, 1:].reshape(-1) if group.embedded else numbers(group, own)
+            for group, own in zip(self.layout.groups, cells, strict=True)
+        ]
+        return jnp.concatenate(parts)[np.array(self.kept)]
+
+
+def _kept(layout: Layout, attributes: int) -> list[int]:
+    """Of the inputs, those of real levels of the first `attributes` attributes: not padding, not the action."""
+    real = []
+    for group in layout.groups:
+        own = np.array(group.attributes) < attributes
+        real.append((own[:, None] & (np.asarray(group.present)[:, 1:] > 0)).reshape(-1) if group.embedded else own)
+    return np.flatnonzero(np.concatenate(real)).tolist()
+
+
+@eqx.filter_jit
+def _drawn(networks: Members, data: dict[str, np.ndarray], points: Array, inputs: _Inputs) -> Array:
+    """One completion of every row of the first table, by its first member."""
+    network = eqx.combine(jax.tree.map(lambda leaf: leaf[0], networks.arrays), networks.shared)
+
+    def row(own: tuple[Array, Array, Array]) -> Array:
+        values, observed, point = own
+        return inputs(
+            jax.tree.map(lambda cells: cells[0], network.sample(values, observed, observed, point[None]).cells)
+        )
+
+    return jax.lax.map(row, (data["values"][0], data["observed"][0], points), batch_size=128)
+
+
+@eqx.filter_jit
+def _known(
+    networks: Members, data: dict[str, np.ndarray], points: Array, kernel: Kernel, inputs: _Inputs, members: int
+) -> Known:
+    def row(network: PartialVAE, values: Array, observed: Array) -> tuple[Array, Array]:
+        samples = network.sample(values, observed, observed, points)
+        return jax.vmap(inputs)(samples.cells), jax.nn.softmax(samples.log_weights) / members
+
+    def table(own: tuple[object, Array, Array]) -> Known:
+        arrays, values, observed = own
+
+        def one(record: tuple[Array, Array]) -> tuple[Array, ...]:
+            each = jax.vmap(lambda member: row(eqx.combine(member, networks.shared), *record))(arrays)
+            completions, weights = (part.reshape(-1, *part.shape[2:]) for part in each)
+            return known_of(kernel, completions, weights)
+
+        return Known(*jax.lax.map(one, (values, observed), batch_size=64))
+
+    arrays = jax.tree.map(lambda leaf: leaf.reshape(-1, members, *leaf.shape[1:]), networks.arrays)
+    return jax.lax.map(table, (arrays, data["values"], data["observed"]))
+
+
+@eqx.filter_jit
+def _known_complete(kernel: Kernel, records: Array) -> Known:
+    alone = jnp.ones(1)
+    return Known(*jax.vmap(jax.vmap(lambda record: known_of(kernel, record[None], alone)))(records))
