@@ -1,13 +1,17 @@
-"""Our methods on many replications at once: the package's networks and loss, one network for each replication."""
+"""Our best on many replications: Gaussian-process prices on a partial VAE's completions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from prudent import BestGuess
+from prudent.baselines.complete import CLIP, doubly_robust
 from prudent.baselines.study import Answer, Progress, Study
 from prudent.evaluation.gaussian_prices import GaussianPrices, surfaces
 from prudent.log import Log
+
+ARMS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,31 +24,40 @@ class Encoded:
 
     @classmethod
     def of(cls, study: Study) -> "Encoded":
-        frames = [_frame(table, study) for table in study.values]
-        kinds = {name: "boolean" if two else "real" for name, two in zip(_names(study), study.binary, strict=True)}
-        outcome = {"treated": study.treated.astype(int), "outcome": study.outcomes[0]}
-        log = Log.from_frame(frames[0].with_columns(**outcome), action="treated", reward="outcome", kinds=kinds)
+        frames = [_frame(table) for table in study.values]
+        kinds = {name: "boolean" if two else "real" for name, two in zip(frames[0].columns, study.binary, strict=True)}
+        first = frames[0].with_columns(treated=study.treated.astype(int), outcome=study.outcomes[0])
+        log = Log.from_frame(first, action="treated", reward="outcome", kinds=kinds)
         encoded = [log.schema.encode(frame) for frame in frames]
         return cls(log, np.stack([own.values for own in encoded]), np.stack([own.observed for own in encoded]))
 
+    def tables(self) -> list[Log]:
+        """Each table as a log; its outcomes are the first replication's, and only propensities are asked of it."""
+        blank = replace(self.log, source=None, positions=None)
+        return [replace(blank, values=v, observed=o) for v, o in zip(self.values, self.observed, strict=True)]
 
-def _names(study: Study) -> list[str]:
-    return [f"x{attribute}" for attribute in range(study.attributes)]
+
+def _frame(table: np.ndarray) -> pl.DataFrame:
+    return pl.DataFrame({f"x{attribute}": column for attribute, column in enumerate(table.T)}).fill_nan(None)
 
 
-def _frame(table: np.ndarray, study: Study) -> pl.DataFrame:
-    return pl.DataFrame(dict(zip(_names(study), table.T, strict=True))).fill_nan(None)
+def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray, left_out: np.ndarray) -> dict[str, Answer]:
+    """By the prices alone, and made doubly robust with our propensity (`left_out` are the prices for its residuals)."""
+    taken = [BestGuess().fit(table, seed).taken for table in encoded.tables()]
+    propensity = np.clip([np.where(study.treated, own, 1 - own) for own in taken], CLIP, 1 - CLIP)
+    robust = doubly_robust(left_out, propensity, study.treated, study.outcomes)
+    return {"": Answer.of_prices(prices), "doubly robust": Answer(robust.effect, prices)}
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """`prudent.evaluation.GaussianPrices`: the expected effect given all outcomes, and made doubly robust."""
+    """`GaussianPrices`: the effect expected given all outcomes, and made doubly robust with each row left out."""
 
     prices: GaussianPrices = GaussianPrices()
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         encoded, codes = Encoded.of(study), study.treated.astype(int)
-        known = self.prices.known(encoded.log.schema, encoded.values, encoded.observed, codes, 2, seed, progress)
-        found = surfaces(known, codes, study.outcomes, 2)
+        known = self.prices.known(encoded.log.schema, encoded.values, encoded.observed, codes, ARMS, seed, progress)
+        found = surfaces(known, codes, study.outcomes, ARMS)
         informed, left_out = (np.asarray(part, np.float64) for part in (found.expected, found.left_out))
-        return {"": Answer.of_prices(informed), "left out": Answer.of_prices(left_out)}
+        return answers(study, encoded, seed, informed, left_out)

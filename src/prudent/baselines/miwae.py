@@ -135,7 +135,9 @@ class MissDeepCausal:
     'process …' adjusts for E[z|x̃], 'mi …' for `draws` draws of p(z|x̃) in turn, pooled. The MIWAE sees attributes
     only, so a shared table is learnt once for all replications. `members` networks are trained for each table and their
     answers averaged, in the rival's favour; `samples` are the importance samples of the bound, `points` those at which
-    z is judged afterwards. SETTINGS
+    z is judged afterwards. Of 3, 5 and 10 latent variables, 5 (the authors' recipe) erred least on development
+    replications; Gaussian and Bernoulli likelihoods did better than Student's t throughout, and the mask as a further
+    input changed nothing.
     """
 
     latent: int = 5
@@ -145,6 +147,7 @@ class MissDeepCausal:
     points: int = 512
     draws: int = 20
     chunk: int = 100
+    # as long as patience: one table's rounds must not depend on when the others stop improving
     training: Training = field(default_factory=lambda: Training(rounds=20, patience=20))
 
     def __post_init__(self) -> None:
