@@ -45,8 +45,9 @@ class Replicated:
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         prices = []
         for index, part in enumerate(chunks(study, self.chunk)):
-            some = _Some.of(part.study, self.learnt_from, seed + index * self.chunk)
-            prices.append(self._prices(some, seed, progress)[: part.own])
+            own_seed = seed + index * self.chunk
+            some = _Some.of(part.study, self.learnt_from, own_seed)
+            prices.append(self._prices(some, own_seed, progress)[: part.own])
         found = np.concatenate(prices)
         return answers(study, Encoded.of(study), seed, found, found)
 
@@ -83,8 +84,8 @@ class Replicated:
             logged = []
             for index, table in enumerate(some.table):
                 one = Members(jax.tree.map(lambda leaf, at=index: leaf[at : at + 1], networks.arrays), networks.shared)
-                own = some.standard[index], propensities[table].taken, some.rows[index]
-                logged.append(logged_rows(one, logs[table], *own))
+                taken, rows = propensities[table].taken, some.rows[index]
+                logged.append(logged_rows(one, logs[table], some.standard[index], taken, rows))
             context, build = (networks.shared, model.form), _similar
             parts = (networks.arrays, jax.tree.map(lambda *own: jnp.stack(own), *logged), some.scale)
         return self._asked(some, build, context, parts, size, seed)
@@ -236,14 +237,9 @@ def _expected(build: Build, context: Any, parts: Any, values: Array, observed: A
 
 def paper_training(batch: int = 8) -> Training:
     """25 passes over the 128 rows that are left of a fifth of the table when some are held out; plain Adam at 1e-3."""
+    rounds, steps = 25, 128 // batch
     return Training(
-        learning_rate=1e-3,
-        batch=batch,
-        rounds=25,
-        steps_per_round=128 // batch,
-        patience=25,
-        clip=1e3,
-        weight_decay=0.0,
+        1e-3, batch=batch, rounds=rounds, steps_per_round=steps, patience=rounds, clip=1e3, weight_decay=0.0
     )
 
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments.ihdp.data import Gaps
+from experiments.ihdp.ours import GaussianProcess
+from experiments.ihdp.replicated import Replicated, paper_cpvae, paper_spvae
+from prudent import CPVAE, SPVAE, CausalPVAE
 from prudent.baselines import Method
 from prudent.baselines.cevae import CausalEffectVAE
 from prudent.baselines.factorisation import MatrixFactorisation
@@ -15,7 +18,7 @@ from prudent.baselines.simple import DifferenceInMeans, MeanImputed
 Group = Literal["trivial", "rival", "ours", "limit"]
 GROUPS: tuple[Group, ...] = ("trivial", "rival", "ours", "limit")
 
-FRESH_CHUNK = 25
+FRESH_CHUNK = 100
 """Replications per piece at most, where each has a table of its own: nothing is gained by more."""
 
 SHARES = (0.1, 0.3, 0.5)
@@ -28,7 +31,8 @@ class Entry:
     """A method under a name; each of its variants is a row of the tables.
 
     chunk: replications per piece, the unit of resuming; what a method learns from a shared table is learnt once for
-    each piece. complete: whether it is shown the complete table, as a limit of what can be had.
+    each piece. complete: whether it is shown the complete table, as a limit of what can be had. fresh: whether it is also run
+    where each replication has a table of its own, which is dear for some.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Entry:
     chunk: int
     group: Group = "rival"
     complete: bool = False
+    fresh: bool = True
 
     def row(self, variant: str) -> str:
         return f"{self.name}, {variant}" if variant else self.name
@@ -57,10 +62,17 @@ ENTRIES = (
     Entry("mean imputation", MeanImputed(), 1000, "trivial"),
     Entry("MI", MultipleImputation(), 1000),
     Entry("MF", MatrixFactorisation(), 1000),
-    Entry("MIA.grf", MissingInAttributes(), 50),
-    Entry("CEVAE", CausalEffectVAE(), 100),
+    Entry("MIA.grf", MissingInAttributes(), 50, fresh=False),
+    Entry("CEVAE", CausalEffectVAE(), 1000, fresh=False),
     Entry("MDC", MissDeepCausal(), 1000),
+    Entry("SPVAE (paper's settings)", paper_spvae(), 1000, "ours", fresh=False),
+    Entry("CPVAE (paper's settings)", paper_cpvae(), 1000, "ours", fresh=False),
+    Entry("SPVAE", Replicated(SPVAE(members=3), chunk=1000), 1000, "ours", fresh=False),
+    Entry("CPVAE", Replicated(CPVAE()), 1000, "ours", fresh=False),
+    Entry("CausalPVAE", Replicated(CausalPVAE(members=1)), 1000, "ours"),
+    Entry("Gaussian process", GaussianProcess(), 1000, "ours"),
     Entry("complete data", MeanImputed(), 1000, "limit", complete=True),
+    Entry("complete data, Gaussian process", GaussianProcess(), 1000, "limit", complete=True),
 )
 
 PRINTED = {
@@ -108,15 +120,16 @@ HYPER = (
     HyperParameters(5, 4, 10, 0.1205),
     HyperParameters(5, 2, 5, 0.1207),
 )
-HYPER_ENTRIES: tuple[Entry, ...] = ()
+HYPER_ENTRIES = tuple(Entry(own.name, paper_spvae(own.latent, own.batch, own.summary), 100, "ours") for own in HYPER)
 
 
 def pages(replications: int, fresh_replications: int, shares: tuple[float, ...]) -> tuple[Page, ...]:
     """All that is run: the paper's second table, its table of hyper-parameters, and two other kinds of gaps."""
     hyper = tuple(share for share in shares if share == HYPER_SHARE)
+    fresh = tuple(entry for entry in ENTRIES if entry.fresh)
     return (
         Page("shared", "shared", shares, replications, ENTRIES),
         Page("hyper", "shared", hyper, min(replications, HYPER_REPLICATIONS), HYPER_ENTRIES),
-        Page("fresh", "fresh", shares, fresh_replications, ENTRIES),
-        Page("mar", "mar", shares, fresh_replications, ENTRIES),
+        Page("fresh", "fresh", shares, fresh_replications, fresh),
+        Page("mar", "mar", shares, fresh_replications, fresh),
     )
