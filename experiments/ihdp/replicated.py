@@ -93,8 +93,9 @@ class Replicated:
     def _asked(self, some: "_Some", build: Build, context: Any, parts: Any, size: int, seed: int) -> np.ndarray:
         uniforms = jnp.asarray(quasi_random(self.completions, size, seed + 1))
         members = self.model.members if build is _similar_alike else 1
-        tables = (jnp.asarray(np.swapaxes(part, 0, 1)) for part in (some.encoded.values, some.encoded.observed))
-        found = _expected(build, context, parts, *tables, jnp.broadcast_to(uniforms, (members, *uniforms.shape)))
+        uniforms = jnp.broadcast_to(uniforms, (members, *uniforms.shape))
+        values, observed = (jnp.asarray(part.swapaxes(0, 1)) for part in (some.encoded.values, some.encoded.observed))
+        found = _expected(build, context, parts, values, observed, uniforms)
         return np.asarray(found, np.float64).swapaxes(0, 1)
 
 

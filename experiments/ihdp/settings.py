@@ -31,8 +31,8 @@ class Entry:
     """A method under a name; each of its variants is a row of the tables.
 
     chunk: replications per piece, the unit of resuming; what a method learns from a shared table is learnt once for
-    each piece. complete: whether it is shown the complete table, as a limit of what can be had. fresh: whether it is also run
-    where each replication has a table of its own, which is dear for some.
+    each piece. complete: whether it is shown the complete table, as a limit of what can be had. fresh: whether it is
+    also run where each replication has a table of its own, which is dear for some.
     """
 
     name: str

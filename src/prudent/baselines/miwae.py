@@ -147,7 +147,7 @@ class MissDeepCausal:
     points: int = 512
     draws: int = 20
     chunk: int = 100
-    # as long as patience: one table's rounds must not depend on when the others stop improving
+    # patience lasts for all rounds: how long one table is learnt must not depend on when the others stop improving
     training: Training = field(default_factory=lambda: Training(rounds=20, patience=20))
 
     def __post_init__(self) -> None:
