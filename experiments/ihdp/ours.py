@@ -42,11 +42,17 @@ def _frame(table: np.ndarray) -> pl.DataFrame:
 
 
 def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray, left_out: np.ndarray) -> dict[str, Answer]:
-    """By the prices alone, and made doubly robust with our propensity (`left_out` are the prices for its residuals)."""
-    taken = [BestGuess().fit(table, seed).taken for table in encoded.tables()]
-    propensity = np.clip([np.where(study.treated, own, 1 - own) for own in taken], CLIP, 1 - CLIP)
-    robust = doubly_robust(left_out, propensity, study.treated, study.outcomes)
-    return {"": Answer.of_prices(prices), "doubly robust": Answer(robust.effect, prices)}
+    """By the prices alone, and made doubly robust with our propensity (`left_out` are the prices for its residuals).
+
+    Where each replication has a table of its own, a propensity for each would take longest of all and is left out.
+    """
+    found = {"": Answer.of_prices(prices)}
+    if study.shared:
+        taken = BestGuess().fit(encoded.tables()[0], seed).taken
+        propensity = np.clip(np.where(study.treated, taken, 1 - taken), CLIP, 1 - CLIP)
+        robust = doubly_robust(left_out, propensity, study.treated, study.outcomes)
+        found["doubly robust"] = Answer(robust.effect, prices)
+    return found
 
 
 @dataclass(frozen=True)

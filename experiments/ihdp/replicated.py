@@ -43,21 +43,26 @@ class Replicated:
     chunk: int = 250
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        prices = []
+        encoded, prices = Encoded.of(study), []
+        propensities = []
+        if not isinstance(self.model, CausalPVAE):
+            propensities = [self.model.propensity.fit(table, seed=seed) for table in encoded.tables()]
         for index, part in enumerate(chunks(study, self.chunk)):
-            own_seed = seed + index * self.chunk
-            some = _Some.of(part.study, self.learnt_from, own_seed)
-            prices.append(self._prices(some, own_seed, progress)[: part.own])
+            start = index * self.chunk
+            some = _Some.of(part.study, self.learnt_from, seed + start)
+            own = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
+            prices.append(self._prices(some, own, seed + start, progress)[: part.own])
         found = np.concatenate(prices)
-        return answers(study, Encoded.of(study), seed, found, found)
+        return answers(study, encoded, seed, found, found)
 
-    def _prices(self, some: "_Some", seed: int, progress: Progress | bool | None) -> np.ndarray:
+    def _prices(
+        self, some: "_Some", propensities: list[FittedPropensity], seed: int, progress: Progress | bool | None
+    ) -> np.ndarray:
         model = self.model
         if isinstance(model, CausalPVAE):
             size = _latent(model, some) + some.attributes
             networks = _trained(model, CausalLoss(model.hide), some, some.columns(), size, seed, progress)
             return self._asked(some, _causal, networks.shared, (networks.arrays, some.scale), size, seed)
-        propensities = [model.propensity.fit(table, seed=seed) for table in some.encoded.tables()]
         if isinstance(model, CPVAE):
             columns = _with_reward(some, propensities)
             networks = _trained(model, ConditionalLoss(model.hide), some, columns, _latent(model, some), seed, progress)
@@ -147,6 +152,11 @@ class _Some:
             "weight": self.of_rows(np.ones(one) if weights is None else weights).astype(np.float32),
             "reward": np.take_along_axis(self.standard, self.rows, axis=1).astype(np.float32),
         }
+
+
+def _padded(propensities: list[FittedPropensity], some: _Some) -> list[FittedPropensity]:
+    """As many as the chunk has tables; the last one is repeated, as the chunk's last table is."""
+    return propensities + propensities[-1:] * (some.study.replications - len(propensities))
 
 
 def _latent(model: CausalPVAE | CPVAE | SPVAE, some: _Some) -> int:
