@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from prudent.evaluation.effects import effects as effects
     from prudent.evaluation.evaluating import evaluate as evaluate
     from prudent.evaluation.evaluation import Evaluation as Evaluation
+    from prudent.evaluation.gaussian_prices import GaussianPrices as GaussianPrices
     from prudent.explanation import Explanation as Explanation
     from prudent.explanation import explanations_html as explanations_html
     from prudent.frontier import Frontier as Frontier
@@ -65,6 +66,7 @@ _HOME = {
     "Completions": "completions",
     "Conservative": "strategies",
     "Evaluation": "evaluation.evaluation",
+    "GaussianPrices": "evaluation.gaussian_prices",
     "cross_fit": "evaluation.cross_fitting",
     "effects": "evaluation.effects",
     "evaluate": "evaluation.evaluating",

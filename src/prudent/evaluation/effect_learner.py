@@ -39,7 +39,7 @@ class BoostedEffects:
 
         with single_thread():
             boosted = across_folds(fold, learning_from_some(predict, seed))
-        candidates = np.concatenate([boosted, arms.priced_effects[:, None]], axis=1)
+        candidates = np.concatenate([boosted, (arms.prices[:, 1] - arms.prices[:, 0])[:, None]], axis=1)
         candidates = candidates - candidates.mean(axis=0)
         excess, result = scores - scores.mean(), np.full(len(scores), scores.mean())
         for held in range(int(fold.max()) + 1):

@@ -15,12 +15,14 @@ from prudent.evaluation.terms import Terms
 @dataclass(frozen=True, eq=False)
 class TwoArms:
     """A study of two actions, row by row, in the table's own units and sign; `taken` is the probability of the action
-    that was taken; `prices` are [row, 2], of the control and of the treatment."""
+    that was taken; `prices` are [row, 2], of the control and of the treatment, and `informed` are those that take in
+    the row's own outcome, where there are such: they say more of the row, and would flatter a residual."""
 
     treated: np.ndarray
     taken: np.ndarray
     outcomes: np.ndarray
     prices: np.ndarray
+    informed: np.ndarray | None = None
 
     @property
     def propensity(self) -> np.ndarray:
@@ -29,13 +31,15 @@ class TwoArms:
 
     @property
     def priced_effects(self) -> np.ndarray:
-        return self.prices[:, 1] - self.prices[:, 0]
+        best = self.prices if self.informed is None else self.informed
+        return best[:, 1] - best[:, 0]
 
     @property
     def scores(self) -> np.ndarray:
         """q1 − q0 + T(R − q1)/e − (1 − T)(R − q0)/(1 − e): on average over like rows, their effect."""
         own = np.where(self.treated, self.prices[:, 1], self.prices[:, 0])
-        return self.priced_effects + np.where(self.treated, 1.0, -1.0) * (self.outcomes - own) / self.taken
+        signs = np.where(self.treated, 1.0, -1.0)
+        return self.prices[:, 1] - self.prices[:, 0] + signs * (self.outcomes - own) / self.taken
 
     @property
     def odds(self) -> np.ndarray:

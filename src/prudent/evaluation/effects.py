@@ -51,7 +51,8 @@ def effects(
         the probabilities of the treatment among these two. Logged probabilities do not say what the second one's was,
         so that they are then estimated.
     propensity, prices: as in `evaluate`; prices are by default `LearntPrices()`, and an array [row, action] is in the
-        order of the log's labels, with a row for each of the log.
+        order of the log's labels, with a row for each of the log. `GaussianPrices()` is best in studies of hundreds of
+        rows: look at its `outcome_model`.
 
     >>> table = {"sick": [0, 0, 1, 1] * 20, "drug": ["no", "yes"] * 40, "pain": [3, 2, 5, 3] * 20}
     >>> log = Log.from_frame(table, action="drug", reward="pain", minimize=True)
@@ -75,6 +76,7 @@ def effects(
         taken=fitted.taken,
         outcomes=sign * rows.rewards,
         prices=sign * priced.rewards[:, [pair.control, pair.treated]],
+        informed=None if priced.informed is None else sign * priced.informed[:, [pair.control, pair.treated]],
     )
     notes += [*left_out(len(log), int(log.rewarded.sum())), *other_actions(int((log.rewarded & ~used).sum()))]
     notes += [*estimated, *flattered, *overlap_notes(arms.propensity)]

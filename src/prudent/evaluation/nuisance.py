@@ -8,6 +8,7 @@ import numpy as np
 from prudent.errors import InputProblem, require
 from prudent.evaluation.as_read import read_by, require_labels
 from prudent.evaluation.cross_fitting import CrossFitted, rows_seen
+from prudent.evaluation.gaussian_prices import GaussianPrices
 from prudent.evaluation.prices import LearntPrices, Prices, cross_fitted_prices, own_prices
 from prudent.log import Log
 from prudent.models.fitted import Fitted
@@ -16,7 +17,7 @@ from prudent.propensity import Known, Propensity, Stacked
 SEEN_TO_REFUSE, SEEN_TO_WARN = 0.5, 0.01
 DISTINCT_ROWS = 20
 
-PriceSource: TypeAlias = LearntPrices | Fitted | CrossFitted | Prices | np.ndarray
+PriceSource: TypeAlias = LearntPrices | GaussianPrices | Fitted | CrossFitted | Prices | np.ndarray
 
 
 def left_out(all_rows: int, used: int) -> list[str]:
@@ -74,7 +75,7 @@ def prices_of(
     """Prices of the rows of `log`, and notes. An array has a row for each of `used`, which says those in `log`."""
     if isinstance(prices, Prices):
         return prices.take(used), []
-    if isinstance(prices, LearntPrices):
+    if isinstance(prices, LearntPrices | GaussianPrices):
         return prices.fit(log, below, seed), []
     if isinstance(prices, CrossFitted):
         require_labels(prices.models[0], log)
