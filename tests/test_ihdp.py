@@ -16,7 +16,7 @@ from experiments.ihdp import data, pictures, settings
 from experiments.ihdp.pieces import Cell, Piece, Scores, pieces_of, plan
 from experiments.ihdp.run import score
 from experiments.ihdp.settings import Entry
-from experiments.ihdp.tables import TABLES, filled
+from experiments.ihdp.tables import PAGES, TABLES, filled
 from prudent.baselines import Answer, Study
 from prudent.baselines.study import Progress, over_tables
 from prudent.pictures.picture import Box
@@ -71,7 +71,8 @@ def results_of(folder: Path) -> dict[str, Any]:
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command once, with cheap methods only and a page to fill."""
     folder = tmp_path_factory.mktemp("ihdp")
-    shutil.copy(HERE / "README.md", folder / "README.md")
+    for name in PAGES:
+        shutil.copy(HERE / name, folder / name)
     assert command.main(asked(folder, *TOY)) == 0
     return folder
 
@@ -101,9 +102,9 @@ def test_what_was_run_is_not_run_again(toy: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_page_is_filled_with_the_results(toy: Path):
-    page = (toy / "README.md").read_text()
-    assert page == filled(page, results_of(toy))
-    assert "| difference in means | " in page
+    for page in ((toy / name).read_text() for name in PAGES):
+        assert page == filled(page, results_of(toy))
+        assert "| difference in means | " in page
     assert (toy / "pictures" / "errors.svg").read_text().startswith("<svg")
     assert (toy / "pictures" / "distribution.svg").exists()
 
@@ -174,6 +175,7 @@ def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str
 def test_the_numbers_are_those_of_the_definitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     variants = Says((("AIPW", 4.5), ("other", 3.8), ("never", -1.0)))
     monkeypatch.setattr(settings, "ENTRIES", (Entry("MI", variants, 5), Entry("all", variants, 5, "limit", True)))
+    monkeypatch.setattr(settings, "HYPER_ENTRIES", ())
     command.main(asked(tmp_path, "--gaps", "shared", "--shares", "0.5", "--machine", "an abacus"))
     page = results_of(tmp_path)["pages"]["shared"]
     rows = page["shares"]["0.5"]
@@ -243,9 +245,9 @@ STORED = json.loads((HERE / "results" / "ihdp.json").read_text())
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_on_the_page_are_the_stored_results(name: str):
-    shown = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (HERE / "README.md").read_text(), re.S)
-    assert shown is not None
-    assert shown[1] == TABLES[name](STORED).markdown()
+    pages = "".join((HERE / page).read_text() for page in PAGES)
+    shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
+    assert shown == [TABLES[name](STORED).markdown()]
 
 
 def test_the_page_shows_pictures_of_the_stored_results(tmp_path: Path):

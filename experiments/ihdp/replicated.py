@@ -106,13 +106,16 @@ class Replicated:
 
 @dataclass(frozen=True, eq=False)
 class _Some:
-    """Replications of one program: which rows each learns from, [replication, row], and its outcomes standardised."""
+    """Replications of one program: which rows each learns from, [replication, row], and its outcomes standardised.
+
+    scale: the mean and the standard deviation of each replication's outcomes in those rows.
+    """
 
     study: Study
     encoded: Encoded
     rows: np.ndarray
     standard: np.ndarray
-    scale: RewardScale
+    scale: tuple[Array, Array]
 
     @classmethod
     def of(cls, study: Study, learnt_from: float, seed: int) -> "_Some":
@@ -122,7 +125,7 @@ class _Some:
         outcomes = np.take_along_axis(study.outcomes, rows, axis=1)
         mean, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
         standard = (study.outcomes - mean[:, None]) / spread[:, None]
-        scale = RewardScale(jnp.asarray(mean, jnp.float32), jnp.asarray(spread, jnp.float32))
+        scale = (jnp.asarray(mean, jnp.float32), jnp.asarray(spread, jnp.float32))
         return cls(study, Encoded.of(study), rows, standard, scale)
 
     @property
@@ -203,22 +206,23 @@ def _trained(
 
 def _causal(shared: Any, part: Any) -> Model:
     arrays, scale = part
-    return CausalModel(_single(arrays, shared), scale, jnp.zeros((1, ARMS, 1, 1)))
+    return CausalModel(_single(arrays, shared), RewardScale(*scale), jnp.zeros((1, ARMS, 1, 1)))
 
 
 def _conditional(context: Any, part: Any) -> Model:
     (shared, arms), (arrays, scale) = context, part
-    return ConditionalModel(_single(arrays, shared), scale, arms)
+    return ConditionalModel(_single(arrays, shared), RewardScale(*scale), arms)
 
 
 def _similar(context: Any, part: Any) -> Model:
     (shared, form), (arrays, logged, scale) = context, part
-    return SimilarityModel(_single(arrays, shared), logged, scale, ARMS, form)
+    return SimilarityModel(_single(arrays, shared), logged, RewardScale(*scale), ARMS, form)
 
 
 def _similar_alike(context: Any, part: Any) -> Model:
     (networks, logged, form), (gain, scale) = context, part
-    return SimilarityModel(networks, eqx.tree_at(lambda own: own.gain, logged, gain), scale, ARMS, form)
+    own = eqx.tree_at(lambda rows: rows.gain, logged, gain)
+    return SimilarityModel(networks, own, RewardScale(*scale), ARMS, form)
 
 
 def _single(arrays: Any, shared: Any) -> Members:

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from experiments.ihdp.data import EFFECT, NUMBERS, Outcomes, covariates, surface_b
 from experiments.ihdp.pieces import Piece, Scores, pieces_of
-from experiments.ihdp.settings import GROUPS, REFERENCE, Entry, Page
+from experiments.ihdp.settings import BEST, GROUPS, REFERENCE, Entry, Page
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Results = dict[str, Any]
@@ -61,7 +61,10 @@ def _rows(page: Page, share: float, realised_effect: np.ndarray, seed: int, fold
     }
     return {
         entry.row(variant): _row(entry, scores, at, realised_effect)
-        | {"paired": _paired(errors[entry.row(variant)], errors.get(REFERENCE))}
+        | {
+            "paired": _paired(errors[entry.row(variant)], errors.get(REFERENCE)),
+            "best_against": _paired(errors[BEST], errors[entry.row(variant)]) if BEST in errors else None,
+        }
         for entry, scores in found
         for at, variant in enumerate(scores.variants)
     }

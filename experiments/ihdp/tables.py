@@ -8,8 +8,10 @@ from statistics import mean
 from typing import Any
 
 from experiments.ihdp.pictures import draw
-from experiments.ihdp.settings import GROUPS, HYPER, HYPER_SHARE, PRINTED, SHARES
+from experiments.ihdp.settings import BEST, GROUPS, HYPER, HYPER_SHARE, PRINTED, REFERENCE, SHARES
 
+PAGES = ("README.md", "DETAILS.md")
+RESPECTED = ("MI, ridge per arm", REFERENCE)
 OURS = "◆"
 NONE = "–"
 Results = dict[str, Any]
@@ -47,12 +49,13 @@ DELTA = Column(lambda row: _with_error(row["delta"], row["delta_se"]), lambda ro
 PEHE = Column(lambda row: f"{row['pehe']:.2f} ({row['pehe_median']:.2f})", lambda row: row["pehe"])
 POLICY = Column(lambda row: f"{row['policy_value']:.3f}", lambda row: -row["policy_value"])
 PAIRED = Column(lambda row: _paired(row["paired"]))
+AGAINST = Column(lambda row: _paired(row["best_against"]))
 
 
 def errors_table(results: Results) -> Table:
-    """|τ̂ − 4| at every share, with what the paper prints beside it."""
+    """|τ̂ − 4| at every share by the best estimators of each method, with what the paper prints beside it."""
     shares = results["pages"]["shared"]["shares"]
-    names = _names(shares)
+    names = _best_names(shares)
     beside = _printed_beside(shares, names)
     columns, heads = [], []
     for share, rows in shares.items():
@@ -72,6 +75,30 @@ def _printed_beside(shares: Results, names: Sequence[str]) -> dict[str, tuple[fl
             mean_errors = {name: mean(rows[name]["error"] for rows in shares.values() if name in rows) for name in own}
             found[min(own, key=lambda name, errors=mean_errors: errors[name])] = numbers
     return found
+
+
+def _best_names(shares: Results) -> list[str]:
+    """Of each method the row of least mean error, and the rows that the experiment must respect."""
+    names = _names(shares)
+    of = {name: row["method"] for rows in shares.values() for name, row in rows.items()}
+
+    def error(name: str) -> float:
+        return mean(rows[name]["error"] for rows in shares.values() if name in rows)
+
+    best = {min((own for own in names if of[own] == method), key=error) for method in of.values()}
+    return [name for name in names if name in best or name in RESPECTED]
+
+
+def against_table(results: Results) -> Table:
+    """Our best row against the best of every method, on the same replications."""
+    shares = results["pages"]["shared"]["shares"]
+    names = [name for name in _best_names(shares) if name != BEST]
+    columns = [AGAINST.cells(rows, names) for rows in shares.values()]
+    return _table(f"{BEST} against", [_percent(share) for share in shares], names, columns, shares)
+
+
+def every_error_table(results: Results) -> Table:
+    return _by_share(results, "shared", [("", ERROR)])
 
 
 def paired_table(results: Results) -> Table:
@@ -133,6 +160,8 @@ def runs_table(results: Results) -> Table:
 
 TABLES: dict[str, Callable[[Results], Table]] = {
     "errors": errors_table,
+    "against": against_table,
+    "every error": every_error_table,
     "paired": paired_table,
     "medians": medians_table,
     "policies": policies_table,
@@ -154,11 +183,11 @@ def filled(page: str, results: Results) -> str:
 
 
 def write_page(results: Results, folder: Path) -> None:
-    """Renew the tables and pictures of the experiment's page, where `folder` has one."""
-    page = folder / "README.md"
-    if not page.exists() or "<!-- table: errors -->" not in page.read_text(encoding="utf-8"):
+    """Renew the tables and pictures of the experiment's pages, where `folder` has them."""
+    if not all((folder / name).exists() for name in PAGES):
         return
-    page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
+    for page in (folder / name for name in PAGES):
+        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
     draw(results, folder / "pictures")
 
 
