@@ -16,6 +16,7 @@ from jaxtyping import install_import_hook
 _HANDLE_ARRAYS = (
     *("advice", "caution", "checks", "completions", "explanation", "gains", "held_out", "models"),
     *("networks", "plausible", "policy", "propensity", "replay", "search", "storage", "strategies", "worlds"),
+    *("baselines.cevae", "baselines.miwae", "evaluation.gaussian_prices", "evaluation.gaussian_process"),
 )
 install_import_hook([f"prudent.{name}" for name in _HANDLE_ARRAYS], "checked_types.check")
 

@@ -152,3 +152,6 @@ def test_settings_and_rows_are_checked() -> None:
     log = make_log(np.zeros((30, 1)), np.arange(30) % 2, rewards=np.r_[np.nan, np.arange(29.0)])
     with pytest.raises(prudent.InputProblem, match="1 without"):
         GaussianPrices().fit(log)
+    many = make_log(np.zeros((20_001, 1)), np.arange(20_001) % 2)
+    with pytest.raises(prudent.InputProblem, match="at most 20000 rows"):
+        GaussianPrices().fit(many)

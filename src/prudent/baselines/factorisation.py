@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prudent.baselines.simple import check_penalty, mean_filled, pooled, single_thread
+from prudent.baselines.simple import check_penalty, mean_filled, pooled
 from prudent.baselines.study import Answer, Progress, Study, over_tables
 from prudent.errors import is_number, is_whole, require
+from prudent.tabular import single_thread
 
 HIDDEN = 0.1
 """Share of the observed cells that a trial of the settings hides."""

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.baselines.simple import check_penalty, pooled, single_thread
+from prudent.baselines.simple import check_penalty, pooled
 from prudent.baselines.study import Answer, Progress, Study, over_tables
 from prudent.errors import is_whole, require
+from prudent.tabular import single_thread
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The rivals that take no trouble over the gaps: none of the attributes, or column means in their place."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from prudent.baselines.complete import (
 )
 from prudent.baselines.study import Answer, Progress, Study, over_tables
 from prudent.errors import is_number, require
+from prudent.tabular import single_thread
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,6 @@ def pooled(tables: Sequence[np.ndarray], study: Study, penalty: float) -> dict[s
             name: Answer.mean([estimator(table, own) for table, own in zip(tables, propensities, strict=True)])
             for name, estimator in estimators.items()
         }
-
-
-def single_thread() -> AbstractContextManager[object]:
-    """Tables of a study gain nothing from threads in linear algebra, and lose much on a busy machine."""
-    import sklearn.linear_model  # noqa: F401  only libraries that are already loaded can be limited
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
 
 
 def check_penalty(penalty: object, owner: str) -> None:

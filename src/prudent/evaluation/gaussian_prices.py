@@ -24,6 +24,8 @@ from prudent.networks.training import Members, Training, train
 from prudent.schema import Schema
 
 ACTION = "\0action"  # a name that no column of a table has
+MOST_ROWS = 20_000
+"""Beyond these, memory would grow with rows × actions, and learners for many rows do as well."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class GaussianPrices:
         """Prices of every row; `below` in the inner sign."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "GaussianPrices", "log", "have an action and a reward in every row", f"{lacking} without")
+        most = f"have at most {MOST_ROWS} rows; for more there is LearntPrices()"
+        require(len(log) <= MOST_ROWS, "GaussianPrices", "log", most, len(log))
         count = len(log.action_labels)
         known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
         found = surfaces(known, log.actions, log.rewards[None], count)
@@ -91,10 +95,11 @@ class GaussianPrices:
             kernel = Kernel.of(records[0].astype(np.float64), self.landmarks, seed)
             return _known_complete(kernel, jnp.asarray(records))
         networks = self._trained(joint, data, size, seed, progress)
-        one = np.asarray(_drawn(networks, data, jnp.asarray(quasi_random(len(values[0]), size, seed + 1)), inputs))
+        rows = {name: jnp.asarray(column) for name, column in data.items()}
+        one = np.asarray(_drawn(networks, rows, jnp.asarray(quasi_random(len(values[0]), size, seed + 1)), inputs))
         kernel = Kernel.of(one.astype(np.float64), self.landmarks, seed)
         points = jnp.asarray(quasi_random(self.completions, size, seed + 2))
-        return _known(networks, data, points, kernel, inputs, self.members)
+        return _known(networks, rows, points, kernel, inputs, self.members)
 
     def _trained(
         self, schema: Schema, data: dict[str, np.ndarray], size: int, seed: int, progress: Progress | bool | None
@@ -156,7 +161,7 @@ def _kept(layout: Layout, attributes: int) -> list[int]:
 
 
 @eqx.filter_jit
-def _drawn(networks: Members, data: dict[str, np.ndarray], points: Array, inputs: _Inputs) -> Array:
+def _drawn(networks: Members, data: dict[str, Array], points: Array, inputs: _Inputs) -> Array:
     """One completion of every row of the first table, by its first member."""
     network = eqx.combine(jax.tree.map(lambda leaf: leaf[0], networks.arrays), networks.shared)
 
@@ -171,7 +176,7 @@ def _drawn(networks: Members, data: dict[str, np.ndarray], points: Array, inputs
 
 @eqx.filter_jit
 def _known(
-    networks: Members, data: dict[str, np.ndarray], points: Array, kernel: Kernel, inputs: _Inputs, members: int
+    networks: Members, data: dict[str, Array], points: Array, kernel: Kernel, inputs: _Inputs, members: int
 ) -> Known:
     def row(network: PartialVAE, values: Array, observed: Array) -> tuple[Array, Array]:
         samples = network.sample(values, observed, observed, points)
