@@ -59,7 +59,7 @@ class GaussianPrices:
         """Prices of every row; `below` in the inner sign."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "GaussianPrices", "log", "have an action and a reward in every row", f"{lacking} without")
-        most = f"have at most {MOST_ROWS} rows; for more there is LearntPrices()"
+        most = f"have at most {MOST_ROWS} rows; leave prices= out for more"
         require(len(log) <= MOST_ROWS, "GaussianPrices", "log", most, len(log))
         count = len(log.action_labels)
         known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
