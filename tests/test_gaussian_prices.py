@@ -56,11 +56,18 @@ class Dense:
         self.surfaces = covariance + own
         self.actions, self.outcomes = small["actions"], small["outcomes"]
         seen = self.surfaces[row, self.actions][:, row, self.actions]
-        self.seen = seen + np.diag(np.exp(2 * np.asarray(strengths.noise, np.float64))[self.actions])
+        self.noise = np.exp(2 * np.asarray(strengths.noise, np.float64))
+        self.seen = seen + np.diag(self.noise[self.actions])
 
     def evidence(self) -> float:
         _, determinant = np.linalg.slogdet(self.seen)
         return float(-0.5 * (self.outcomes @ np.linalg.solve(self.seen, self.outcomes) + determinant))
+
+    def deviation(self, of: np.ndarray, row: int) -> np.ndarray:
+        """Of a single outcome of one row under each action, given the outcomes of others."""
+        across = self.surfaces[row][:, of, self.actions[of]]
+        known = across @ np.linalg.solve(self.seen[np.ix_(of, of)], across.T)
+        return np.sqrt(np.diag(self.surfaces[row][:, row] - known) + self.noise)
 
     def expected(self, of: np.ndarray) -> np.ndarray:
         """E[θ | outcomes of these rows], [row, action]."""
@@ -81,6 +88,8 @@ def test_evidence_and_surfaces_agree_with_the_dense_formulas(small, strengths) -
     np.testing.assert_allclose(told.expected, dense.expected(everyone), atol=2e-3)
     without = np.stack([dense.expected(np.delete(everyone, row))[row] for row in everyone])
     np.testing.assert_allclose(told.left_out, without, atol=2e-3)
+    spread = np.stack([dense.deviation(np.delete(everyone, row), int(row)) for row in everyone])
+    np.testing.assert_allclose(told.deviation, spread, atol=5e-3)
 
 
 def test_what_is_known_is_the_weighted_mean_and_spread() -> None:
@@ -126,12 +135,25 @@ def test_effect_on_a_log_with_gaps() -> None:
     effect = float((priced.informed[:, 1] - priced.informed[:, 0]).mean())
     crude = float(log.rewards[log.actions == 1].mean() - log.rewards[log.actions == 0].mean())
     assert abs(effect - truth) < 0.5 * abs(crude - truth)
-    # the probability of an outcome below 0 falls as the price rises, and is near one half where the price is 0
+    # the probability of an outcome below 0 falls as the price rises
     order = np.argsort(priced.rewards[:, 0])
     assert np.corrcoef(priced.rewards[order, 0], priced.tail[order, 0])[0, 1] < -0.8
+    # everyone's effect is the same: predicted differences must not look real because they know the row's own outcome
+    found = prudent.effects(log, prices=priced)
+    assert found.slope("prices").low < 0
+    assert not np.allclose(found.per_row, priced.rewards[:, 1] - priced.rewards[:, 0])
     again = TINY.fit(log)
     np.testing.assert_array_equal(again.rewards, priced.rewards)
     assert again.tail is None
+
+
+def test_small_effects_on_large_outcomes_survive() -> None:
+    log, _ = confounded(160, gaps=0.0)
+    far = make_log(np.asarray(log.values), log.actions, rewards=np.asarray(log.rewards) + 1e8)
+    near, moved = (GaussianPrices(landmarks=10).fit(own).informed for own in (log, far))
+    assert near is not None
+    assert moved is not None
+    np.testing.assert_allclose(moved - 1e8, near, atol=1e-4)
 
 
 def test_many_replications_are_learnt_as_each_alone() -> None:

@@ -227,7 +227,7 @@ def test_every_entry_has_a_place_and_settings_of_its_own():
     assert len(set(names)) == len(names)
     assert len({piece.path(Path()).parent.name for piece in pieces}) == len(names)
     for piece in pieces:
-        assert piece.fingerprint == replace(piece).fingerprint
+        assert repr(piece.entry.method) in piece.fingerprint
         assert 0 <= piece.start < piece.stop <= 1000
 
 

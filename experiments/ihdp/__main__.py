@@ -35,7 +35,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "python -m experiments.ihdp", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--replications", type=int, default=1000, help="where all share one mask (default 1000)")
-    parser.add_argument("--fresh-replications", type=int, default=200, help="on the second page (default 200)")
+    parser.add_argument("--fresh-replications", type=int, default=100, help="on the second page (default 100)")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these")
     parser.add_argument("--gaps", nargs="+", choices=GAPS, default=list(GAPS), help="only these kinds of gaps")
     parser.add_argument("--shares", nargs="+", type=float, default=list(settings.SHARES), help="shares of cells gone")

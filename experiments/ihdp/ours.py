@@ -41,8 +41,8 @@ def _frame(table: np.ndarray) -> pl.DataFrame:
     return pl.DataFrame({f"x{attribute}": column for attribute, column in enumerate(table.T)}).fill_nan(None)
 
 
-def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray, left_out: np.ndarray) -> dict[str, Answer]:
-    """By the prices alone, and made doubly robust with our propensity (`left_out` are the prices for its residuals).
+def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray) -> dict[str, Answer]:
+    """By the prices alone, and made doubly robust with our propensity; no price may know its row's own outcome.
 
     Where each replication has a table of its own, a propensity for each would take longest of all and is left out.
     """
@@ -50,14 +50,14 @@ def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray, left_
     if study.shared:
         taken = BestGuess().fit(encoded.tables()[0], seed).taken
         propensity = np.clip(np.where(study.treated, taken, 1 - taken), CLIP, 1 - CLIP)
-        robust = doubly_robust(left_out, propensity, study.treated, study.outcomes)
-        found["doubly robust"] = Answer(robust.effect, prices)
+        found["doubly robust"] = doubly_robust(prices, propensity, study.treated, study.outcomes)
     return found
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """`GaussianPrices`: the effect expected given all outcomes, and made doubly robust with each row left out."""
+    """`GaussianPrices`: the effect expected given all outcomes; by prices that leave each row's own out; and by these
+    made doubly robust."""
 
     prices: GaussianPrices = GaussianPrices()
 
@@ -65,5 +65,5 @@ class GaussianProcess:
         encoded, codes = Encoded.of(study), study.treated.astype(int)
         known = self.prices.known(encoded.log.schema, encoded.values, encoded.observed, codes, ARMS, seed, progress)
         found = surfaces(known, codes, study.outcomes, ARMS)
-        informed, left_out = (np.asarray(part, np.float64) for part in (found.expected, found.left_out))
-        return answers(study, encoded, seed, informed, left_out)
+        others = answers(study, encoded, seed, found.left_out)
+        return {"": Answer.of_prices(found.expected), "own outcomes left out": others.pop(""), **others}

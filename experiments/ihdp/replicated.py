@@ -53,7 +53,7 @@ class Replicated:
             own = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
             prices.append(self._prices(some, own, seed + start, progress)[: part.own])
         found = np.concatenate(prices)
-        return answers(study, encoded, seed, found, found)
+        return answers(study, encoded, seed, found)
 
     def _prices(
         self, some: "_Some", propensities: list[FittedPropensity], seed: int, progress: Progress | bool | None

@@ -173,7 +173,8 @@ class Effects:
         truth = np.asarray(true_effects, np.float64)
         right = truth.shape == self.used.shape and bool(np.isfinite(truth[self.used]).all())
         require(right, "pehe", "true_effects", f"be {len(self.used)} finite numbers, one per row", truth.shape)
-        return float(np.sqrt(np.mean((self._predicted(which) - truth[self.used]) ** 2)))
+        predicted = self.per_row if which == "prices" else self._predicted(which)
+        return float(np.sqrt(np.mean((predicted - truth[self.used]) ** 2)))
 
     # --- by group ---
 
@@ -256,7 +257,8 @@ class Effects:
 
     def _predicted(self, which: Which) -> np.ndarray:
         require(which in ("cate", "prices"), "effects", "which", "be 'cate' or 'prices'", which)
-        return self.cate() if which == "cate" else self.per_row
+        # judged by scores, which hold the row's own outcome: prices that took it in would confirm themselves
+        return self.cate() if which == "cate" else self.arms.prices[:, 1] - self.arms.prices[:, 0]
 
     def _within(self, rows: np.ndarray) -> Estimate:
         return self._estimates([lambda arms: Terms.mean(arms.scores[rows])])[0]

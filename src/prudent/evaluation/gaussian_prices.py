@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,7 +16,7 @@ from prudent.errors import is_whole, require
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
 from prudent.log import Log
-from prudent.models.fitting import Progress, Sizes
+from prudent.models.fitting import Progress, Sizes, check_parts, check_settings
 from prudent.models.partial_vae import PartialVAE
 from prudent.models.similarity import FeatureLoss
 from prudent.networks.draws import quasi_random
@@ -49,9 +50,11 @@ class GaussianPrices:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        for name in ("members", "completions", "landmarks", "samples"):
+        for name in ("completions", "landmarks"):
             value = getattr(self, name)
             require(is_whole(value, 1), "GaussianPrices", name, "be a whole number of at least 1", value)
+        check_settings("GaussianPrices", self.members, self.samples, self.hide)
+        check_parts("GaussianPrices", self.sizes, self.training, None)
 
     def fit(
         self, log: Log, below: float | None = None, seed: int = 0, progress: Progress | bool | None = None
@@ -64,7 +67,7 @@ class GaussianPrices:
         count = len(log.action_labels)
         known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
         found = surfaces(known, log.actions, log.rewards[None], count)
-        informed, left_out, deviation = (np.asarray(part[0], np.float64) for part in found)
+        informed, left_out, deviation = (part[0] for part in found)
         tail = None if below is None else norm.cdf((below - left_out) / deviation)
         source = "a Gaussian process on these rows, each priced without itself"
         return Prices(left_out, tail, source, informed)
@@ -119,14 +122,28 @@ class GaussianPrices:
         ).networks
 
 
+class Learnt(NamedTuple):
+    """`Surfaces` of every replication in the outcomes' own units, each [replication, row, action]."""
+
+    expected: np.ndarray
+    left_out: np.ndarray
+    deviation: np.ndarray
+
+
 def _network(schema: Schema, sizes: Sizes, key: Array) -> PartialVAE:
     return PartialVAE(layout_of(schema), **sizes.of(schema), key=key)
 
 
-def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int, together: int = 16) -> Surfaces:
+def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int, together: int = 16) -> "Learnt":
     """Learn from outcomes [replication, row], some `together`; `known` has one table for all or one for each."""
-    rewards = jnp.asarray(outcomes, jnp.float32)
-    return _surfaces(known, jnp.asarray(actions), rewards, count, min(together, len(rewards)))
+    # brought to one scale while the numbers are still exact: far from 0, single precision would lose small effects
+    centre, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
+    spread = np.where(spread > 0, spread, 1.0)
+    standard = jnp.asarray((outcomes - centre[:, None]) / spread[:, None], jnp.float32)
+    found = _surfaces(known, jnp.asarray(actions), standard, count, min(together, len(standard)))
+    expected, left_out, deviation = (np.asarray(part, np.float64) * spread[:, None, None] for part in found)
+    centre = centre[:, None, None]
+    return Learnt(centre + expected, centre + left_out, deviation)
 
 
 @eqx.filter_jit

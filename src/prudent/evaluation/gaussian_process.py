@@ -124,12 +124,9 @@ class _Posterior(NamedTuple):
 
 
 def learn(known: Known, actions: Int[Array, " row"], outcomes: Float[Array, " row"], count: int) -> Surfaces:
-    """Surfaces of all `count` actions from one outcome per row."""
+    """Surfaces of all `count` actions from one outcome per row, standardised."""
     with jax.default_matmul_precision("highest"):
-        centre, spread = jnp.mean(outcomes), jnp.std(outcomes)
-        spread = jnp.where(spread > 0, spread, 1.0)
-        found = _surfaces(known, jax.nn.one_hot(actions, count), (outcomes - centre) / spread)
-    return Surfaces(centre + spread * found.expected, centre + spread * found.left_out, spread * found.deviation)
+        return _surfaces(known, jax.nn.one_hot(actions, count), outcomes)
 
 
 def _surfaces(known: Known, took: Float[Array, "row action"], outcomes: Float[Array, " row"]) -> Surfaces:
@@ -194,6 +191,7 @@ def _told(strengths: _Strengths, posterior: _Posterior, features: Array, took: A
     inverse = jax.scipy.linalg.cho_solve((posterior.factor, True), jnp.eye(actions * size))
     blocks = jnp.einsum("aiaj->aij", inverse.reshape(actions, size, actions, size))
     doubt = jnp.sum(jnp.einsum("ni,aij->naj", features, blocks) * features[:, None, :], axis=2)
+    doubt = doubt + shared**2 / jnp.maximum(posterior.variance - leverage, JITTER)[:, None]  # without the row's own
     noise = jnp.exp(2 * strengths.noise)[None, :] + jnp.einsum("naa->na", posterior.open)
     told = expected + through_gaps * (residual / posterior.variance)[:, None]
     return Surfaces(told, left_out, jnp.sqrt(noise + jnp.maximum(doubt, 0.0)))

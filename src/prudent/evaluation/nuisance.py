@@ -86,7 +86,7 @@ def prices_of(
         return own_prices(prices, log, below), notes
     given = _array(prices)
     shape = (len(used), len(log.action_labels))
-    must = f"be a model, LearntPrices() or finite numbers of shape {shape}"
+    must = f"be a model, LearntPrices(), GaussianPrices() or finite numbers of shape {shape}"
     right = given is not None and given.shape == shape and bool(np.isfinite(given).all())
     require(right, owner, "prices", must, type(prices).__name__ if given is None else given.shape)
     assert given is not None
