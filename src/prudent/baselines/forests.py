@@ -2,9 +2,12 @@
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any, cast
+from itertools import repeat
+from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
@@ -49,17 +52,24 @@ class MissingInAttributes:
         require(valid, "MissingInAttributes", "cores", "be a whole number of at least 1, or None", self.cores)
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        from joblib import Parallel, delayed
-
         _causal_forest()  # absent, it is missed before any work
         common = self._propensity(doubled(study.values[0]), study.treated, seed) if study.shared else None
         parts = [study.part(at, at + 1) for at in range(study.replications)]
         workers = min(self.cores or os.cpu_count() or 1, study.replications)
-        # whole processes: trees of a few hundred rows spend their time in Python, where threads would wait in line
-        tasks = (delayed(self._one)(part, common, seed + at) for at, part in enumerate(parts))
-        answers = cast(Iterable[Answer], Parallel(n_jobs=workers, return_as="generator")(tasks))
+        answers = self._each(parts, common, seed, workers)
         counted = tracked(study.replications, "replications", progress)
-        return {"": Answer.joined([answer for _, answer in zip(counted, answers, strict=True)])}
+        return {"": Answer.joined([next(answers) for _ in counted])}
+
+    def _each(self, parts: list[Study], common: np.ndarray | None, seed: int, workers: int) -> Iterator[Answer]:
+        """One answer for each replication, in their order."""
+        seeds = range(seed, seed + len(parts))
+        if workers == 1:
+            yield from (self._one(part, common, own) for part, own in zip(parts, seeds, strict=True))
+            return
+        # whole processes: trees of a few hundred rows spend their time in Python, where threads would wait in line;
+        # and new ones, since a copy of a process that runs JAX may hang
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            yield from pool.map(self._one, parts, repeat(common), seeds)
 
     def _one(self, study: Study, propensity: np.ndarray | None, seed: int) -> Answer:
         """The answer for one replication; a table of its own needs propensities of its own."""

@@ -23,9 +23,10 @@ class Study:
     binary: [attribute], True where an attribute has two levels only; the others are numbers.
     treated: [row], True where the treatment was given. outcomes: [replication, row].
 
-    >>> study = Study.of([[0.0, 1.0], [np.nan, 0.0], [1.0, 1.0]], [True, False, True], [1.0, 2.0, 3.0])
+    >>> treated = [True, False, True, False]
+    >>> study = Study.of([[0.0, 1.0], [np.nan, 0.0], [1.0, 1.0], [1.0, 0.0]], treated, [1.0, 2.0, 3.0, 4.0])
     >>> study.replications, study.rows, study.attributes, study.binary.tolist()
-    (1, 3, 2, [True, True])
+    (1, 4, 2, [True, True])
     """
 
     values: np.ndarray
