@@ -91,6 +91,8 @@ def test_decoding_returns_what_was_encoded(frame):
         ("positive", [300, 1, 20_000, 45]),
         ("real", [-300, 1, 20_000, 45]),
         ("count", [0, 1, 7, 255]),
+        ("bounded", [0, 97, 100, 100]),
+        ((0, 255), [0, 1, 254, 255]),
         ("categorical", ["b", "a", "c", "a"]),
         ("categorical", [4, 2, 9, 2]),
         (["low", "mid", "high"], ["mid", "low", "high", "mid"]),
@@ -398,6 +400,7 @@ def test_numbered_columns_have_text_names():
         ("grade=ordinal:low<mid<high", ("grade", ["low", "mid", "high"])),
         (" a=b = real ", ("a=b", "real")),
         ("grade=ordinal", ("grade", "ordinal")),
+        ("pixel[0-9]*=bounded:0..255", ("pixel[0-9]*", (0.0, 255.0))),
     ],
 )
 def test_kinds_on_the_command_line(text, expected):
@@ -459,6 +462,7 @@ def test_bad_files_of_kinds(tmp_path, name, content, sentence):
         {"surprise": 1},
         {"kind": "count", "high": 1e9},
         {"kind": "positive", "low": 0.0},
+        {"kind": "bounded", "high": 1.5},
         {"kind": "categorical", "categories": ["a", "a"]},
     ],
 )

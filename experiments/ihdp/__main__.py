@@ -7,8 +7,6 @@ python -m experiments.ihdp --tables-only                      results, tables an
 """
 
 import argparse
-import os
-import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,16 +16,14 @@ from experiments.ihdp import settings
 from experiments.ihdp.data import GAPS
 from experiments.ihdp.pieces import plan
 from experiments.ihdp.run import run
-from experiments.ihdp.summary import summarise, write_json
+from experiments.ihdp.summary import summarise
 from experiments.ihdp.tables import write_page
+from experiments.kept import tell_failures, this_machine
+from experiments.pages import write_json
 from prudent.errors import InputProblem, require
 
 RESULTS = Path(__file__).parent / "results"
 TEST_SEED = 0
-
-
-def this_machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -90,11 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.tables_only:
         failures = run(plan(chosen(pages, options), options.seed), options.pieces, options.machine)
     results = summarise(pages, options.seed, options.pieces)
-    write_json(results, options.out)
+    write_json(results, options.out / "ihdp.json")
     write_page(results, options.out.parent)
-    for failure in failures:
-        print(f"FAILED: {failure.piece.words}: {failure.problem}", file=sys.stderr)
-    return 1 if failures else 0
+    return tell_failures(failures)
 
 
 if __name__ == "__main__":

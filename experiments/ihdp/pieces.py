@@ -1,7 +1,5 @@
 """Pieces of the experiment: one method on some replications of one kind of gaps, kept as a file once it is done."""
 
-import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +9,8 @@ import numpy as np
 
 from experiments.ihdp.data import Gaps, Outcomes, study
 from experiments.ihdp.settings import FRESH_CHUNK, Entry, Page
+from experiments.kept import folder_name, read_arrays, settings_of, write_arrays
 from prudent.baselines import Answer, Study
-
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -94,56 +91,34 @@ class Piece:
     stop: int
 
     @property
+    def title(self) -> str:
+        return f"{self.entry.name} ({self.cell.gaps} gaps)"
+
+    @property
     def words(self) -> str:
         return f"{self.entry.name}, {Path(self.cell.folder).name}, replications {self.start} to {self.stop - 1}"
 
     @property
     def fingerprint(self) -> str:
         """What the numbers depend on and the file's place does not say: other settings are run anew."""
-        settings = repr(self.entry.method)
-        if ADDRESS.search(settings):
-            raise ValueError(f"the settings of '{self.entry.name}' are not plain values: {settings}")
-        return f"{settings}, seed {self.cell.seed}"
+        return f"{settings_of(self.entry.name, self.entry.method)}, seed {self.cell.seed}"
 
     def path(self, folder: Path) -> Path:
-        method = re.sub(r"[^a-z0-9.]+", "-", self.entry.name.lower())
-        return folder / self.cell.folder / method / f"{self.start:04d}-{self.stop:04d}.npz"
+        own = f"{self.start:04d}-{self.stop:04d}.npz"
+        return folder / self.cell.folder / folder_name(self.entry.name) / own
 
     def load(self, folder: Path) -> Scores | None:
         """What is kept, or None where there is nothing, or nothing whole, or the settings were others."""
-        fingerprint = self.fingerprint
-        try:
-            with self.path(folder).open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                if str(kept["fingerprint"]) != fingerprint:
-                    return None
-                return Scores(
-                    tuple(str(variant) for variant in kept["variants"]),
-                    kept["effect"],
-                    kept["pehe"],
-                    kept["policy_value"],
-                    float(kept["seconds"]),
-                    str(kept["machine"]),
-                )
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        kept = read_arrays(self.path(folder), self.fingerprint)
+        if kept is None:
             return None
+        variants = tuple(str(variant) for variant in kept["variants"])
+        numbers = kept["effect"], kept["pehe"], kept["policy_value"]
+        return Scores(variants, *numbers, float(kept["seconds"]), str(kept["machine"]))
 
     def save(self, scores: Scores, folder: Path) -> None:
-        """Renamed into place when it is whole, so that an interrupted run leaves no half of a piece."""
-        path = self.path(folder)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".part")
-        with unfinished.open("wb") as file:
-            np.savez(
-                file,
-                fingerprint=np.array(self.fingerprint),
-                variants=np.array(scores.variants),
-                seconds=np.array(scores.seconds),
-                machine=np.array(scores.machine),
-                effect=scores.effect,
-                pehe=scores.pehe,
-                policy_value=scores.policy_value,
-            )
-        unfinished.replace(path)
+        arrays = {name: np.asarray(value) for name, value in vars(scores).items()}
+        write_arrays(self.path(folder), self.fingerprint, arrays)
 
 
 def pieces_of(page: Page, entry: Entry, share: float, seed: int) -> list[Piece]:

@@ -1,10 +1,7 @@
 """From pieces to results: plain numbers for each row of each page, as JSON."""
 
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -12,9 +9,9 @@ from scipy.stats import t as student
 from experiments.ihdp.data import EFFECT, NUMBERS, Outcomes, covariates, surface_b
 from experiments.ihdp.pieces import Piece, Scores, pieces_of
 from experiments.ihdp.settings import BEST, GROUPS, REFERENCE, Entry, Page
+from experiments.pages import Results, plain, standard_error
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-Results = dict[str, Any]
 
 
 def summarise(pages: Sequence[Page], seed: int, folder: Path) -> Results:
@@ -27,20 +24,13 @@ def summarise(pages: Sequence[Page], seed: int, folder: Path) -> Results:
     return {"seed": seed, "effect": EFFECT, "data": data, "reference": REFERENCE, "pages": described}
 
 
-def write_json(results: Results, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1, ensure_ascii=False)
-    short = re.sub(r"[\[{]\s+[^\[\]{}]*?[\]}]", lambda found: " ".join(found[0].split()), text)  # innermost on one line
-    (folder / "ihdp.json").write_text(short + "\n", encoding="utf-8")
-
-
 def _page(page: Page, outcomes: Outcomes, seed: int, folder: Path) -> Results:
     expected = outcomes.expected[: page.replications]
     values = {"treat none": expected[..., 0], "treat all": expected[..., 1], "the better arm": expected.max(axis=-1)}
     return {
         "gaps": page.gaps,
         "replications": page.replications,
-        "policy_values": {name: _plain(value.mean()) for name, value in values.items()},
+        "policy_values": {name: plain(value.mean()) for name, value in values.items()},
         "shares": {
             f"{share:g}": _rows(page, share, outcomes.realised_effect[: page.replications], seed, folder)
             for share in page.shares
@@ -83,19 +73,19 @@ def _row(entry: Entry, scores: Scores, at: int, realised_effect: np.ndarray) -> 
         "method": entry.name,
         "group": entry.group,
         "n": len(error),
-        "error": _plain(error.mean()),
-        "error_se": _plain(_standard_error(error)),
-        "error_median": _plain(np.median(error)),
-        "error_quantiles": [_plain(own) for own in np.quantile(error, QUANTILES)],
-        "bias": _plain(signed.mean()),
-        "signed_quantiles": [_plain(own) for own in np.quantile(signed, QUANTILES)],
-        "delta": _plain(delta.mean()),
-        "delta_se": _plain(_standard_error(delta)),
-        "pehe": _plain(scores.pehe[at].mean()),
-        "pehe_median": _plain(np.median(scores.pehe[at])),
-        "policy_value": _plain(scores.policy_value[at].mean()),
-        "seconds": _plain(scores.seconds),
-        "replications_per_second": _plain(len(error) / max(scores.seconds, 1e-9)),
+        "error": plain(error.mean()),
+        "error_se": plain(standard_error(error)),
+        "error_median": plain(np.median(error)),
+        "error_quantiles": [plain(own) for own in np.quantile(error, QUANTILES)],
+        "bias": plain(signed.mean()),
+        "signed_quantiles": [plain(own) for own in np.quantile(signed, QUANTILES)],
+        "delta": plain(delta.mean()),
+        "delta_se": plain(standard_error(delta)),
+        "pehe": plain(scores.pehe[at].mean()),
+        "pehe_median": plain(np.median(scores.pehe[at])),
+        "policy_value": plain(scores.policy_value[at].mean()),
+        "seconds": plain(scores.seconds),
+        "replications_per_second": plain(len(error) / max(scores.seconds, 1e-9)),
         "machine": scores.machine,
     }
 
@@ -105,15 +95,6 @@ def _paired(error: np.ndarray, reference: np.ndarray | None) -> Results | None:
     if reference is None:
         return None
     difference = error - reference
-    reach = float(student.ppf(0.975, len(difference) - 1)) * _standard_error(difference)
+    reach = float(student.ppf(0.975, len(difference) - 1)) * standard_error(difference)
     mean = float(difference.mean())
-    return {"difference": _plain(mean), "low": _plain(mean - reach), "high": _plain(mean + reach)}
-
-
-def _standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1)) / len(values) ** 0.5
-
-
-def _plain(number: float | np.floating) -> float:
-    """Six digits: more would only differ between machines."""
-    return float(f"{float(number):.6g}")
+    return {"difference": plain(mean), "low": plain(mean - reach), "high": plain(mean + reach)}

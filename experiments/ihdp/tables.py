@@ -1,14 +1,15 @@
 """From results to the page: every table of README.md is written by the run, and a test compares them."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from experiments import pages
 from experiments.ihdp.pictures import draw
 from experiments.ihdp.settings import BEST, GROUPS, HYPER, HYPER_SHARE, PRINTED, REFERENCE, SHARES
+from experiments.pages import Results, Table
 
 PAGES = ("README.md", "DETAILS.md")
 RESPECTED = ("MI, ridge per arm", REFERENCE, BEST)
@@ -16,18 +17,7 @@ PRINTED_AS = ("SPVAE (paper's settings)", "CPVAE (paper's settings)")
 """Ours as the paper has them: shown by themselves, and not by their doubly robust form."""
 OURS = "◆"
 NONE = "–"
-Results = dict[str, Any]
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Table:
-    header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-    def markdown(self) -> str:
-        lines = [self.header, ("---", *("---:" for _ in self.header[1:])), *self.rows]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 @dataclass(frozen=True)
@@ -190,11 +180,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
 
 def filled(page: str, results: Results) -> str:
     """The page with every table between its marks written anew."""
-    for name, table in TABLES.items():
-        marks = re.compile(rf"(<!-- table: {name} -->\n).*?(\n?<!-- end -->)", re.S)
-        written = table(results).markdown()
-        page = marks.sub(lambda found, written=written: f"{found[1]}{written}\n<!-- end -->", page)
-    return page
+    return pages.filled(page, TABLES, results)
 
 
 def write_page(results: Results, folder: Path) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prudent.models.conditional import CPVAE as CPVAE
     from prudent.models.fitted import Fitted as Fitted
     from prudent.models.fitting import Sizes as Sizes
+    from prudent.models.learning import fit_many as fit_many
     from prudent.models.model import Model as Model
     from prudent.models.similarity import SPVAE as SPVAE
     from prudent.networks.training import Training as Training
@@ -70,6 +71,7 @@ _HOME = {
     "cross_fit": "evaluation.cross_fitting",
     "effects": "evaluation.effects",
     "evaluate": "evaluation.evaluating",
+    "fit_many": "models.learning",
     "Explanation": "explanation",
     "Fitted": "models.fitted",
     "Imputation": "strategies",

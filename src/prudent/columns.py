@@ -11,14 +11,13 @@ import polars as pl
 from prudent.cells import as_days, as_labels, as_numbers, first_stray, row_name
 from prudent.errors import InputProblem
 
-Kind = Literal["real", "positive", "count", "categorical", "ordinal", "boolean", "date"]
+Kind = Literal["real", "positive", "count", "bounded", "categorical", "ordinal", "boolean", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
-NUMERIC = ("real", "positive", "count")
 LABELLED = ("categorical", "ordinal", "boolean")
 
 LARGEST_COUNT = 255
 OTHER = "(other)"
-"""The category that stands for all rare ones where a column has too many; see `kinds.MOST_CATEGORIES`."""
+"""The category that stands for all rare ones where a column has too many; see `column_facts.MOST_CATEGORIES`."""
 
 LARGEST_ENCODED = 1e6
 """Encoded numbers are held within this, so that a typing slip such as 1e300 cannot turn a network's sums infinite."""
@@ -46,9 +45,9 @@ class Column:
     """An attribute as the log showed it.
 
     `location` and `scale` belong to the transformed value (log x for positive, log(1 + x) for count, days for date,
-    the level's index for ordinal); `low` and `high` are the log's extremes in the user's units (days since
-    1970-01-01 for dates). `integral` says that decoded values are whole numbers, whole days, or labels that are
-    whole numbers.
+    the level's index for ordinal); `low` and `high` are the log's extremes, or the bounds of a bounded column, in the
+    user's units (days since 1970-01-01 for dates). `integral` says that decoded values are whole numbers, whole days,
+    or labels that are whole numbers.
     """
 
     name: str
@@ -130,8 +129,12 @@ class Column:
         if self.kind == "count":
             remarks += self._remarks(numbers != np.round(numbers), numbers, "is not a whole number, rounded")
             numbers = np.round(numbers)
-        far = f"is far outside the log's {self.shown(self.low)} to {self.shown(self.high)}, kept"
-        remarks += self._remarks(observed & self._far_outside(numbers), numbers, far)
+        if self.kind == "bounded":
+            remarks += self._beyond_bounds(observed, numbers)
+            numbers = np.clip(numbers, self.low, self.high)
+        else:
+            far = f"is far outside the log's {self.description}, kept"
+            remarks += self._remarks(observed & self._far_outside(numbers), numbers, far)
         with np.errstate(over="ignore"):
             values = (self.transformed(numbers) - self.location) / self.scale
         values = np.clip(values, -LARGEST_ENCODED, LARGEST_ENCODED)
@@ -141,6 +144,11 @@ class Column:
         if self.kind == "positive":
             return np.isinf(numbers) | (numbers <= 0)
         return np.isinf(numbers) | ((numbers < 0) if self.kind == "count" else False)
+
+    def _beyond_bounds(self, observed: np.ndarray, numbers: np.ndarray) -> tuple[tuple[int, str], ...]:
+        outside = f"is outside the bounds {self.description}, read as"
+        low = self._remarks(observed & (numbers < self.low), numbers, f"{outside} {self.shown(self.low)}")
+        return low + self._remarks(observed & (numbers > self.high), numbers, f"{outside} {self.shown(self.high)}")
 
     def _remarks(self, rows: np.ndarray, numbers: np.ndarray, sentence: str) -> tuple[tuple[int, str], ...]:
         found = np.flatnonzero(rows)
@@ -187,6 +195,8 @@ class Column:
             plain = np.exp(np.minimum(plain, 700.0))
         if self.kind == "count":
             plain = np.maximum(np.expm1(np.minimum(plain, 700.0)), 0.0)
+        if self.kind == "bounded":
+            plain = np.clip(plain, self.low, self.high)
         if self.integral or self.kind == "count":
             return [round(number) for number in plain.tolist()]
         return plain.tolist()

@@ -27,6 +27,7 @@ class PriceTable(eqx.Module):
 
     `doubt` is how unsure each price is (one standard deviation, from too few logged rows and from members that
     disagree); `noise` how much single outcomes scatter around it. Both are in reward units, None where unknown.
+    `draws` is how many equally weighted draws stand behind the rows, None where the rows are the draws themselves.
     """
 
     prices: Float[Array, "completion action"]
@@ -34,6 +35,7 @@ class PriceTable(eqx.Module):
     log_density: Float[Array, " completion"]
     doubt: Float[Array, "completion action"] | None = None
     noise: Float[Array, " action"] | None = None
+    draws: Float[Array, ""] | None = None
 
     @property
     def weights(self) -> Float[Array, " completion"]:
@@ -59,7 +61,7 @@ class PriceTable(eqx.Module):
 
     @property
     def effective_completions(self) -> Float[Array, ""]:
-        return 1.0 / jnp.sum(self.weights**2)
+        return 1.0 / jnp.sum(self.weights**2) if self.draws is None else self.draws
 
 
 def assemble(

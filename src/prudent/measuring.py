@@ -15,7 +15,7 @@ from prudent.cells import did_you_mean
 from prudent.completions import PriceTable
 from prudent.errors import InputProblem, is_number, require
 from prudent.gains import STRATA, Attributes, Draws, Gains, record_gains
-from prudent.models.model import Model, price_table
+from prudent.models.model import Model, price_draws
 from prudent.policy import Policy
 from prudent.schema import Encoded, Schema
 from prudent.strategies import Conservative, Strategy
@@ -181,7 +181,7 @@ def _valued(policy: Policy, encoded: Encoded) -> Iterator[_Valued]:
 @eqx.filter_jit
 def _program(model: Model, asked: _Asked, values: Array, observed: Array, searched: Array, uniforms: Array) -> _Valued:
     def one(values: Array, observed: Array, searched: Array) -> _Valued:
-        completions, table = price_table(model, values, observed, uniforms, False)
+        completions, table = price_draws(model, values, observed, uniforms, False)
         net = asked.caution.net(table)
         draws = Draws(completions.values[1:], PriceTable(net.prices[1:], net.log_weights[1:], net.log_density[1:]))
         gains = record_gains(draws, asked.attributes, asked.strategy, asked.rule, searched)

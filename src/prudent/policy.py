@@ -18,7 +18,7 @@ from prudent.completions import Completions, PriceTable
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import ActionLabel
 from prudent.models.fitted import Fitted
-from prudent.models.model import HasDensity, Model, price_completions, price_table
+from prudent.models.model import HasDensity, HasTypes, Model, price_completions, price_table
 from prudent.networks.draws import quasi_random
 from prudent.networks.layout import layout_of
 from prudent.networks.training import use_compilation_cache
@@ -31,6 +31,8 @@ from prudent.strategies import Conservative, Strategy, worst_over
 FEW_ROWS, MANY_ROWS = 8, 128
 CHUNK_CELLS = 2_000_000
 """Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table."""
+ACCELERATED = 16
+"""An accelerator has the memory for so many times as much, and needs it to be busy."""
 
 
 class Judged(NamedTuple):
@@ -53,7 +55,9 @@ def _completed(
     def one(values: Array, observed: Array) -> tuple[Completions, PriceTable]:
         completions, table = price_table(model, values, observed, uniforms, literal)
         # the doubt of every price is dear to compute; where nobody asks the compiler leaves it out
-        return completions, table if doubt else eqx.tree_at(lambda t: t.doubt, table, None, is_leaf=_absent)
+        if doubt or isinstance(model, HasTypes):
+            return completions, table
+        return completions, eqx.tree_at(lambda t: t.doubt, table, None, is_leaf=_absent)
 
     return jax.vmap(one)(values, observed)
 
@@ -162,7 +166,7 @@ class Policy:
 
     @property
     def literal(self) -> bool:
-        return isinstance(self.strategy, Conservative) and self.strategy.paper_literal
+        return bool(getattr(self.strategy, "paper_literal", False))
 
     @property
     def searched(self) -> bool:
@@ -253,7 +257,8 @@ class Policy:
         cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
         rows = len(encoded.flags)
         # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
-        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(CHUNK_CELLS / cells), 1).bit_length() - 1)
+        held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
+        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(held / cells), 1).bit_length() - 1)
         for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
@@ -264,6 +269,8 @@ class Policy:
         # as many rows as a small table has, so that its program serves here too
         many = (np.broadcast_to(part, (FEW_ROWS, *part.shape)) for part in (values, observed))
         completions, table = jax.tree.map(lambda own: own[0], self._complete(*map(jnp.asarray, many)))
+        if table.doubt is not None:
+            return completions, table
         return completions, eqx.tree_at(
             lambda t: t.doubt, table, _doubts(self.fitted.model, completions), is_leaf=_absent
         )

@@ -1,23 +1,27 @@
 """Schema and column kinds: infer them from a log, encode any table with them, decode back to the user's units."""
 
-import json
-import tomllib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from prudent.asked_kinds import AskedKind, kinds_by_column, parse_kind, read_kinds
 from prudent.cells import did_you_mean
+from prudent.column_facts import Dropped
 from prudent.columns import KINDS, LABELLED, LARGEST_COUNT, Column, Kind
 from prudent.errors import InputProblem, is_number, require
-from prudent.kinds import AskedKind, Dropped, check_kinds, column_of
+from prudent.kinds import column_of
+from prudent.notes import Note, several, told
 from prudent.reading import Table, to_table
 
 __all__ = ["AskedKind", "Column", "Encoded", "Kind", "Schema", "parse_kind", "read_kinds"]
+
+MOST_LEVELS = 5000
+FEW_LEVELS = 50
+"""When inferred counts have more than `MOST_LEVELS` together, those with more than `FEW_LEVELS` become bounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,37 +61,28 @@ class Schema:
     ) -> tuple["Schema", tuple[str, ...]]:
         """The schema of a log's features and, in plain sentences, what was noticed on the way.
 
-        `kinds` overrules what the cells look like: a kind by name, or a list of labels from lowest to highest,
-        which means ordinal.
+        `kinds` overrules what the cells look like: a kind by name, a list of labels from lowest to highest, which
+        means ordinal, or two numbers, which means bounded between them. A name that is no column's may be a pattern,
+        as in {"pixel*": (0, 255)}.
         """
-        table, kinds = to_table(frame), dict(kinds or {})
+        table = to_table(frame)
         left_out = {table.find(name, "to ignore") for name in _names(ignore)}
-        _check_asked(table, kinds, left_out)
+        asked = kinds_by_column(kinds or {}, table, left_out)
         if table.rows == 0:
             raise InputProblem("The table has no rows; a log needs at least two.")
-        columns: list[Column] = []
-        notes: list[str] = []
-        for name in table.names:
-            if name in left_out:
-                continue
-            try:
-                column, noticed = column_of(name, table, kinds.get(name))
-            except Dropped as why:
-                notes.append(str(why))
-            else:
-                columns.append(column)
-                notes.extend(noticed)
+        columns, notes = _columns_of(table, (name for name in table.names if name not in left_out), asked)
+        columns, notes = _without_long_counts(table, columns, notes, asked)
         if not columns:
-            raise InputProblem(
-                " ".join(["The table has no column left to learn from; add columns that describe the case.", *notes])
-            )
-        return cls(tuple(columns)), tuple(notes)
+            empty = "The table has no column left to learn from; add columns that describe the case."
+            raise InputProblem(" ".join([empty, *told(notes)]))
+        return cls(tuple(columns)), told(notes)
 
     def encode(self, frame: Any) -> Encoded:
         """Encode a table's columns, found by name; other columns and their order do not matter.
 
         A category never seen, an infinite number, and a number that its kind cannot be count as missing; a number
-        farther outside the log's range than that range is wide is kept; each is flagged on its row.
+        outside the bounds of a bounded column is read as the nearest bound; a number farther outside the log's range
+        than that range is wide is kept; each is flagged on its row.
         """
         table = to_table(frame)
         self._require_columns(table)
@@ -139,15 +134,45 @@ def _names(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
-def _check_asked(table: Table, kinds: Mapping[str, AskedKind], left_out: set[str]) -> None:
-    check_kinds(kinds)
-    for name in kinds:
-        table.find(name, "named in kinds")
-        if name in left_out:
-            raise InputProblem(
-                f"Column '{name}' is given a kind but is no feature here (it is the action, the reward, the propensity "
-                f"or ignored); drop it from kinds."
-            )
+def _columns_of(table: Table, names: Iterable[str], asked: Mapping[str, AskedKind]) -> tuple[list[Column], list[Note]]:
+    columns: list[Column] = []
+    notes: list[Note] = []
+    for name in names:
+        try:
+            column, noticed = column_of(name, table, asked.get(name))
+        except Dropped as why:
+            notes.append(why.note)
+        else:
+            columns.append(column)
+            notes.extend(noticed)
+    return columns, notes
+
+
+def _without_long_counts(
+    table: Table, columns: list[Column], notes: list[Note], asked: Mapping[str, AskedKind]
+) -> tuple[list[Column], list[Note]]:
+    """A count is modelled level by level; where hundreds of columns are long ones, they are bounded numbers instead.
+
+    Pixels are the case in point. All share their bounds: that one pixel never reached 255 says nothing about it.
+    """
+    counts = [column for column in columns if column.kind == "count" and column.name not in asked]
+    long = [column for column in counts if column.levels > FEW_LEVELS]
+    levels = sum(column.levels for column in counts)
+    if levels <= MOST_LEVELS or not long:
+        return columns, notes
+    bounds = min(column.low for column in long), max(column.high for column in long)
+    read, noticed = _columns_of(table, [column.name for column in long], {column.name: bounds for column in long})
+    instead = {column.name: column for column in read}
+    kept = [note for note in notes if note.column not in instead]
+    names = [column.name for column in long]
+    wanted = re.sub(r"\d+$", "*", names[0])
+    sentence = (
+        f"Whole numbers in {several(names)}: read as bounded between {bounds[0]:.0f} and {bounds[1]:.0f}, since with "
+        f"all counts level by level there would be {levels} levels; if not, say kinds={{'{wanted}': 'count'}} or "
+        f"--kind '{wanted}=count'."
+    )
+    columns = [instead.get(column.name, column) for column in columns]
+    return columns, [*kept, *noticed, Note(names[0], sentence, sentence)]
 
 
 def _column_from_json(stored: Any) -> Column:
@@ -166,45 +191,9 @@ def _column_from_json(stored: Any) -> Column:
         sound(is_number(stored[field]), f"{field} is no number")
     sound(stored["scale"] > 0, "scale is not above 0")
     sound(stored["low"] <= stored["high"], "low is above high")
+    sound(stored["kind"] != "bounded" or stored["low"] < stored["high"], "there is nothing between the bounds")
     sound(stored["kind"] != "positive" or stored["low"] > 0, "low is not positive")
     sound(stored["kind"] != "count" or 0 <= stored["low"] <= stored["high"] <= LARGEST_COUNT, "range is no count")
     sound(isinstance(stored["integral"], bool), "integral is neither true nor false")
     numbers = {field: float(stored[field]) for field in ("location", "scale", "low", "high")}
     return Column(**{**stored, **numbers, "categories": tuple(categories)})
-
-
-def parse_kind(text: str) -> tuple[str, AskedKind]:
-    """Read what follows --kind on the command line.
-
-    >>> parse_kind("site=categorical")
-    ('site', 'categorical')
-    >>> parse_kind("grade=ordinal:low<mid<high")
-    ('grade', ['low', 'mid', 'high'])
-    """
-    name, equals, kind = (part.strip() for part in text.rpartition("="))
-    if not (name and equals and kind):
-        raise InputProblem(f"A kind must be written COLUMN=KIND or COLUMN=ordinal:LOW<...<HIGH. Got {text!r} instead.")
-    kind, colon, levels = (part.strip() for part in kind.partition(":"))
-    if colon and kind != "ordinal":
-        raise InputProblem(f"Only ordinal takes levels, as in {name}=ordinal:low<mid<high. Got {text!r} instead.")
-    asked: AskedKind = [level.strip() for level in levels.split("<")] if colon else kind  # pyright: ignore[reportAssignmentType]
-    check_kinds({name: asked})
-    return name, asked
-
-
-def read_kinds(path: str | PathLike[str]) -> dict[str, AskedKind]:
-    """Read a small .json or .toml file that maps column names to a kind or a list of labels, lowest first."""
-    file = Path(path)
-    readers = {".json": json.loads, ".toml": tomllib.loads}
-    if file.suffix.lower() not in readers:
-        raise InputProblem(f"The file of kinds '{file}' must end in .json or .toml; save it as one of these.")
-    try:
-        kinds = readers[file.suffix.lower()](file.read_text(encoding="utf-8"))
-    except FileNotFoundError as problem:
-        raise InputProblem(f"There is no file '{file}'; check the path.") from problem
-    except (OSError, ValueError) as problem:
-        raise InputProblem(f"The file of kinds '{file}' cannot be read ({problem}); correct it.") from problem
-    if not isinstance(kinds, dict):
-        raise InputProblem(f"The file of kinds '{file}' must map column names to kinds. Got {kinds!r} instead.")
-    check_kinds(kinds)
-    return kinds

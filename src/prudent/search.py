@@ -49,10 +49,18 @@ class Search(eqx.Module):
 
 
 class Cells(eqx.Module):
-    """Which cells may move: the attributes that are numbers, and every (attribute, value) of the other kinds."""
+    """Which cells may move: the attributes that are numbers, and every (attribute, value) of the other kinds.
+
+    `low` and `high` are what no number may leave; infinite for kinds without bounds.
+    """
 
     numbers: tuple[int, ...] = eqx.field(static=True)
     switches: tuple[tuple[int, float], ...] = eqx.field(static=True)
+    low: Float[Array, " attribute"]
+    high: Float[Array, " attribute"]
+
+    def within(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return jnp.clip(values, self.low, self.high)
 
 
 class _Point(NamedTuple):
@@ -74,7 +82,7 @@ def movable_cells(layout: Layout) -> Cells:
         for row, attribute in enumerate(group.attributes):
             real = np.asarray(group.present[row]) > 0
             switches += [(attribute, float(value)) for value in np.asarray(group.level_values[row])[real]]
-    return Cells(tuple(numbers), tuple(switches))
+    return Cells(tuple(numbers), tuple(switches), *layout.bounds)
 
 
 def search_worst(
@@ -143,7 +151,8 @@ class _Landscape(eqx.Module):
 
             def look(best: tuple[_Point, Array], _: None) -> tuple[tuple[_Point, Array], None]:
                 found, shares = best
-                tried = jnp.concatenate([centre[None, :] + jnp.outer(shares, aim - centre), switched])
+                ray = jax.vmap(self.cells.within)(centre[None, :] + jnp.outer(shares, aim - centre))
+                tried = jnp.concatenate([ray, switched])
                 density = jax.vmap(self.log_density)(tried)
                 found = self._lowest(found, tried, density, action)
                 return (found, self._near_edge(shares, density[: shares.size])), None
@@ -190,6 +199,7 @@ class _Landscape(eqx.Module):
         # the numbers that go with the old level are exchanged for those that go with the new one
         here = self._centre(point.values)
         candidates = switched + jax.vmap(lambda own: jnp.where(self._free, self._centre(own) - here, 0.0))(switched)
+        candidates = jax.vmap(self.cells.within)(candidates)
         prices = jax.vmap(lambda own: self.price(own, action))(candidates)
         return candidates[jnp.argsort(jnp.where(missing, prices, jnp.inf))[:SWITCHES_TRIED]]
 

@@ -113,6 +113,19 @@ def far_number_is_flagged(policy: Policy, columns: Columns) -> None:
         hold(np.isfinite(advice.judged.scores[0]).all(), 9, f"'{column.name}' at {far:g} has no finite score.")
 
 
+def beyond_a_bound_is_the_bound(policy: Policy, columns: Columns) -> None:
+    """Law 9: a number outside the bounds of a bounded column is read as the nearest bound, and flagged on its row."""
+    for column in policy.fitted.schema.columns:
+        if column.kind != "bounded":
+            continue
+        cells = list(columns[column.name])
+        for bound, beyond in ((column.low, 2 * column.low - column.high), (column.high, 2 * column.high - column.low)):
+            at, outside = (policy.recommend({**columns, column.name: [own, *cells[1:]]}) for own in (bound, beyond))
+            hold(column.name in outside.encoded.flags[0], 9, f"'{column.name}' was not flagged at {beyond:g}.")
+            hold(column.name not in at.encoded.flags[0], 9, f"'{column.name}' was flagged at its bound {bound:g}.")
+            _hold_same(at, np.arange(len(at)), outside, 9, f"'{column.name}' held {beyond:g} and not {bound:g}")
+
+
 def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
     """Law 3: for a `Conservative(c=…)` near 1 the advice is that of x̂ alone; a careful one never claims more."""
     if not isinstance(policy.strategy, Conservative) or policy.strategy.paper_literal:
@@ -164,6 +177,7 @@ POLICY_LAWS: tuple[Callable[[Policy, Columns], None], ...] = (
     only_logged_actions,
     unseen_category_is_a_flagged_gap,
     far_number_is_flagged,
+    beyond_a_bound_is_the_bound,
     c_near_one_agrees_with_imputation,
     search_never_claims_more,
     bad_tables_get_a_sentence,

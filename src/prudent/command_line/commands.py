@@ -79,8 +79,8 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COL=KIND",
-        help="Read a column as real, positive, count, categorical, boolean, date, or as ordinal:low<mid<high. "
-        "Repeatable.",
+        help="Read a column as real, positive, count, bounded (or bounded:0..100), categorical, boolean, date, or as "
+        "ordinal:low<mid<high. COL may be a pattern, as in 'pixel*=bounded:0..255'. Repeatable.",
     ),
 ]
 KindsFile = Annotated[
@@ -193,6 +193,14 @@ def fit(
             metavar="N", min=1, help="Networks to train independently and average; the model's own number unless told."
         ),
     ] = None,
+    types: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Read each case as one of N types with rewards of their own: for outcomes that fall into patterns.",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Rounds of training, at most; the model's own number unless told."),
@@ -208,7 +216,7 @@ def fit(
     from prudent.command_line.reading import Reading
 
     reading = Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
-    fit_model(reading, Learning(model.value, members, rounds, seed), out, hold_out, quiet)
+    fit_model(reading, Learning(model.value, members, types, rounds, seed), out, hold_out, quiet)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from prudent.command_line.files import (
 )
 from prudent.command_line.reading import Reading, command
 from prudent.command_line.screen import bullets, counted, screen, sentence, share
+from prudent.errors import InputProblem
 from prudent.log import Log
 from prudent.models.causal import CausalPVAE
 from prudent.models.conditional import CPVAE
@@ -31,6 +32,7 @@ class Learning:
 
     model: str
     members: int | None
+    types: int | None
     rounds: int | None
     seed: int
 
@@ -39,6 +41,12 @@ class Learning:
         settings = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model](**propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
+        if self.types is not None:
+            if self.model != "causal":
+                raise InputProblem(
+                    f"--types belongs to the causal model, and this is --model {self.model}; leave it out."
+                )
+            settings = replace(settings, types=self.types)
         if self.rounds is not None:
             settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
         return settings

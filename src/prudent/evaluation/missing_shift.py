@@ -40,7 +40,7 @@ from prudent.schema import Schema
 
 DELTAS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 Values = dict[str, dict[str, np.ndarray]]  # by estimator and policy, what it earns under each shift, in the inner sign
-SHIFTABLE = ("real", "positive", "count", "ordinal")
+SHIFTABLE = ("real", "positive", "count", "bounded", "ordinal")
 DIRECT, UNKNOWN, KNOWN = "direct", "self-normalised dr", "self-normalised dr, gaps known"
 
 
@@ -145,8 +145,9 @@ def shifted_missingness(
     preferred: by default the best, by the headline estimator, of the policies that were evaluated.
     reference: what differences are taken to.
     deltas: the shifts that are tried, in standard deviations of each column (on the scale the model uses: the logarithm
-        for positive numbers and counts, levels for ordinal ones). No shift at all is always among them.
-    columns: those that are shifted, all together; by default every one of real, positive, count and ordinal kind.
+        for positive numbers and counts, levels for ordinal ones; for bounded ones at least a quarter of the range, and
+        no cell is shifted beyond a bound). No shift at all is always among them.
+    columns: those that are shifted, all together; by default every one that is a number or has an order.
     imputations: completed records per row behind the propensities given the whole record.
     """
     require(isinstance(fitted, Fitted | CrossFitted), "shifted_missingness", "fitted", "be a fitted model", fitted)
@@ -201,7 +202,7 @@ def _shifted_columns(schema: Schema, columns: Sequence[str] | None) -> tuple[str
     for name in named:
         if name not in able:
             raise InputProblem(
-                f"Column '{name}' cannot be shifted: only real, positive, count and ordinal ones can. "
+                f"Column '{name}' cannot be shifted: only real, positive, count, bounded and ordinal ones can. "
                 f"{did_you_mean(name, able)}"
             )
     return tuple(name for name in able if name in named)

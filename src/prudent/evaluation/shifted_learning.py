@@ -14,6 +14,7 @@ from prudent.lapses import LapsingRule
 from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.models.model import HasDoubt, Model
+from prudent.networks.layout import layout_of
 from prudent.overlap import FittedPropensity
 from prudent.propensity import FLOOR
 from prudent.schema import Schema
@@ -53,11 +54,14 @@ def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imp
     own, policy = read_by(log, fitted), fitted.policy(completions=completions)
     points = jnp.asarray((np.arange(imputations) + 0.5) / imputations, jnp.float32)
     moved, noise = jnp.asarray(shift, jnp.float32), _noise(fitted.model, own)
+    bounds = layout_of(own.schema).bounds
     parts, start = [], 0
     for values, observed in policy.chunks(encoded_rows(own)):
         index = np.minimum(np.arange(start, start + len(values)), len(own) - 1)
         actions, rewards = jnp.asarray(own.actions[index]), jnp.asarray(own.rewards[index], jnp.float32)
-        found = _shifted(fitted.model, values, observed, actions, rewards, policy.uniforms, moved, noise, points)
+        found = _shifted(
+            fitted.model, values, observed, actions, rewards, policy.uniforms, moved, *bounds, noise, points
+        )
         parts.append([np.asarray(one) for one in found])
         start += len(values)
     prices, records = (np.concatenate([part[at] for part in parts])[: len(own)] for at in (0, 1))
@@ -81,6 +85,8 @@ def _shifted(
     rewards: Float[Array, " row"],
     uniforms: Float[Array, "member sample uniform"],
     shift: Float[Array, " attribute"],
+    low: Float[Array, " attribute"],
+    high: Float[Array, " attribute"],
     noise: Float[Array, " action"],
     points: Float[Array, " draw"],
 ) -> tuple[Float[Array, "row action"], Float[Array, "row draw attribute"]]:
@@ -88,7 +94,7 @@ def _shifted(
 
     def one(values: Array, observed: Array, action: Array, reward: Array) -> tuple[Array, Array]:
         drawn = model.complete(values, observed, uniforms, False)
-        moved = drawn.values + jnp.where(observed, 0.0, shift)[None, :]
+        moved = jax.vmap(lambda own: jnp.clip(own + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
         prices = jnp.mean(jax.vmap(model.price)(moved), axis=1)
         fit = -0.5 * ((reward - prices[:, action]) / noise[action]) ** 2
         likely = jnp.cumsum(jax.nn.softmax(drawn.log_weights + fit))

@@ -1,7 +1,9 @@
 """CausalPVAE: one posterior over features serves all actions; the reward is read from the completed feature."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,6 +13,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.completions import Completions
+from prudent.errors import is_whole, require
 from prudent.log import Log
 from prudent.models import partial_vae
 from prudent.models.fitted import Fitted
@@ -19,19 +22,21 @@ from prudent.models.fitting import (
     RewardScale,
     Sizes,
     active_latents,
-    check_log,
     check_parts,
     check_settings,
     report_of,
     reward_scale,
     training_arrays,
 )
+from prudent.models.learning import Prepared, fit_one
 from prudent.models.model import Model
 from prudent.models.partial_vae import PartialVAE, log_mean
+from prudent.models.typed import TypedModel, first_profiles, type_doubts
 from prudent.networks.draws import quasi_random
+from prudent.networks.layers import pair
 from prudent.networks.layout import Layout, layout_of
-from prudent.networks.reward import RewardNetwork
-from prudent.networks.training import Members, Training, bucket, initialise, train
+from prudent.networks.reward import RewardNetwork, TypeNetwork
+from prudent.networks.training import Members, Trained, Training, bucket, initialise
 from prudent.propensity import Propensity
 from prudent.schema import Schema
 
@@ -43,18 +48,22 @@ class CausalNetwork(eqx.Module):
     """z → x → R ← a, the paper's own causal graph (Fig. 1)."""
 
     features: PartialVAE
-    reward: RewardNetwork
+    reward: RewardNetwork | TypeNetwork
 
-    def __init__(self, layout: Layout, actions: int, sizes: dict[str, int], key: PRNGKeyArray):
+    def __init__(self, layout: Layout, actions: int, types: int, sizes: dict[str, Any], key: PRNGKeyArray):
         keys = jax.random.split(key)
         self.features = PartialVAE(layout, **sizes, key=keys[0])
-        self.reward = RewardNetwork(layout.input_size, actions, width=sizes["width"], key=keys[1])
+        self.reward = (
+            RewardNetwork(layout.input_size, actions, width=sizes["width"], key=keys[1])
+            if types == 1
+            else TypeNetwork(layout.input_size, actions, types=types, width=sizes["width"], key=keys[1])
+        )
+
+    def inputs(self, values: Float[Array, " attribute"]) -> Float[Array, " input"]:
+        return self.features.layout.inputs(self.features.layout.cells(values))
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
-        return self.reward(self.features.layout.inputs(self.features.layout.cells(values)))
-
-    def hidden(self, values: Float[Array, " attribute"]) -> Float[Array, " feature"]:
-        return self.reward.hidden(self.features.layout.inputs(self.features.layout.cells(values)))
+        return self.reward(self.inputs(values))
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,9 @@ class CausalLoss:
         layout = network.features.layout
         seen = record["observed"] & (hiding >= self.hide)
         samples = network.features.sample(record["values"], record["observed"], seen, uniforms)
-        prices = jax.vmap(lambda cells: network.reward(layout.inputs(cells)))(samples.cells)
-        fit = network.reward.log_prob(prices, record["action"], record["reward"])
+        fit = jax.vmap(lambda cells: network.reward.log_prob(layout.inputs(cells), record["action"], record["reward"]))(
+            samples.cells
+        )
         reward_bound = logsumexp(samples.log_weights + fit) - logsumexp(samples.log_weights)
         bound = log_mean(samples.log_weights) + record["weight"] * reward_bound
         return -bound, bound
@@ -107,8 +117,8 @@ class CausalModel(Model):
         return self.scale.restore(self.networks.each(lambda network: network.price(values)))
 
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
-        def one(network: CausalNetwork, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
-            return jnp.linalg.norm(known @ network.hidden(values), axis=1)
+        def one(network: Any, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
+            return jnp.linalg.norm(known @ network.reward.hidden(network.inputs(values)), axis=1)
 
         return self.scale.scale * self.networks.each(one, self.known)
 
@@ -127,10 +137,7 @@ def known_directions(
     an average record has standard deviation 1 (rewards are standardised), so an action hardly ever logged stays open.
     """
     rows = np.flatnonzero(log.rewarded)
-    chosen = np.random.default_rng(seed).permutation(rows)[:DOUBT_ROWS]
-    padded = np.resize(chosen, bucket(len(chosen)))
-    records = {name: jnp.asarray(column[padded]) for name, column in data.items()}
-    points = jnp.asarray(quasi_random(DOUBT_SAMPLES, networks.shared.features.draw_size, seed))
+    chosen, records, points = _some_rows(networks, data, rows, seed)
     found = _mean_features(networks, records, points)
     features, variances = (np.asarray(part, np.float64)[:, : len(chosen)] for part in found)
     counts = len(rows) / len(chosen) / variances
@@ -145,11 +152,29 @@ def known_directions(
     return jnp.asarray(known, jnp.float32)
 
 
+def _known_types(networks: Members, data: dict[str, np.ndarray], log: Log, seed: int) -> Array:
+    rows = np.flatnonzero(log.rewarded)
+    chosen, records, points = _some_rows(networks, data, rows, seed)
+    counted = np.zeros(len(records["action"]), np.float32)
+    counted[: len(chosen)] = len(rows) / len(chosen)
+    return type_doubts(networks, records, jnp.asarray(counted), points)
+
+
+def _some_rows(
+    networks: Members, data: dict[str, np.ndarray], rows: np.ndarray, seed: int
+) -> tuple[np.ndarray, dict[str, Array], Array]:
+    """At most so many rows that doubt need not see more; their records, padded, and the draws for each."""
+    chosen = np.random.default_rng(seed).permutation(rows)[:DOUBT_ROWS]
+    padded = np.resize(chosen, bucket(len(chosen)))
+    records = {name: jnp.asarray(column[padded]) for name, column in data.items()}
+    return chosen, records, jnp.asarray(quasi_random(DOUBT_SAMPLES, networks.shared.features.draw_size, seed))
+
+
 @eqx.filter_jit
 def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, Array]:
     """For every member and logged row: the mean feature, and the variance of the reward around it."""
 
-    def row(network: CausalNetwork, record: dict[str, Array]) -> tuple[Array, Array]:
+    def row(network: Any, record: dict[str, Array]) -> tuple[Array, Array]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         weights = jax.nn.softmax(samples.log_weights)
         inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
@@ -167,6 +192,10 @@ class CausalPVAE:
     members: independently trained networks, averaged.
     samples: importance samples K per record in the bound; the one number that matters most.
     hide: share of observed cells hidden from the encoder in training.
+    types: 1 reads the reward as a smooth function of the record. With more, a record is of one of so many types, each
+        with its own mean reward for every action, and the record tells how likely each is: right where outcomes fall
+        into a few patterns (responders and others, which digit an image shows). Give half again as many as expected.
+        What is plausible is then a list of types, however many cells are missing.
     weights: a propensity (e.g. `Boosted()`) to weight the reward's bound by its inverse; None weights all rows alike,
         which is right when the reward network is rich enough and keeps the whole sample effective.
     """
@@ -174,41 +203,62 @@ class CausalPVAE:
     members: int = 3
     samples: int = 20
     hide: float = 0.1
+    types: int = 1
     weights: Propensity | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()
 
     def __post_init__(self) -> None:
         check_settings("CausalPVAE", self.members, self.samples, self.hide)
+        require(is_whole(self.types, 1), "CausalPVAE", "types", "be a whole number of at least 1", self.types)
         check_parts("CausalPVAE", self.sizes, self.training, self.weights)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> CausalNetwork:
-        return CausalNetwork(layout_of(schema), actions, self.sizes.of(schema), key)
+        return CausalNetwork(layout_of(schema), actions, self.types, self.sizes.of(schema), key)
 
-    def blank(self, schema: Schema, actions: int) -> CausalModel:
+    def blank(self, schema: Schema, actions: int) -> CausalModel | TypedModel:
         """An untrained model of the same shape, to be filled from a folder."""
         networks = initialise(partial(self.network, schema, actions), self.members, 0)
-        features = self.sizes.width + 1
-        known = jnp.zeros((self.members, actions, features, features))
-        return CausalModel(networks, RewardScale(jnp.float32(0), jnp.float32(1)), known)
+        scale = RewardScale(jnp.float32(0), jnp.float32(1))
+        if self.types > 1:
+            return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)))
+        features = pair(self.sizes.of(schema)["width"])[-1] + 1
+        return CausalModel(networks, scale, jnp.zeros((self.members, actions, features, features)))
+
+    @property
+    def loss(self) -> CausalLoss:
+        return CausalLoss(self.hide)
+
+    def draw_size(self, schema: Schema) -> int:
+        return self.sizes.of(schema)["latent"] + len(schema)
 
     def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log, seed)
+        return fit_one(self, log, seed, progress)
+
+    def prepare(self, log: Log, seed: int) -> Prepared:
         scale = reward_scale(log)
         propensity = None if self.weights is None else self.weights.fit(log, seed=seed)
-        data = training_arrays(log, scale, None if propensity is None else propensity.weights())
-        trained = train(
-            partial(self.network, log.schema, len(log.action_labels)),
-            CausalLoss(self.hide),
-            data,
-            points=quasi_random(self.samples, self.sizes.of(log.schema)["latent"] + len(log.schema), seed),
-            training=self.training,
-            members=self.members,
-            seed=seed,
-            judged=log.rewarded,
-            progress=progress,
+        weights = None if propensity is None else propensity.weights()
+        return Prepared(training_arrays(log, scale, weights), scale, propensity)
+
+    def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
+        """Types begin from a first guess of their rewards."""
+        if self.types == 1:
+            return lambda networks: networks
+        schema, actions = logs[0].schema, len(logs[0].action_labels)
+        columns, width = [own.columns for own in prepared], self.sizes.of(schema)["width"]
+        guess = first_profiles(layout_of(schema), columns, (self.types, actions), width, self.training, seed)
+        repeated = jnp.asarray(np.repeat(guess, self.members, axis=0))
+        return lambda networks: eqx.tree_at(lambda n: n.arrays.reward.profiles, networks, repeated)
+
+    def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
+        """The fitted model, with what the log leaves open about its prices."""
+        networks, scale, data = trained.networks, prepared.scale, prepared.columns
+        active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
+        model = (
+            TypedModel(networks, scale, _known_types(networks, data, log, seed))
+            if self.types > 1
+            else CausalModel(networks, scale, known_directions(networks, data, log, seed))
         )
-        active = active_latents(trained.networks, lambda n, row: n.features.posterior_mean(row), data)
-        model = CausalModel(trained.networks, scale, known_directions(trained.networks, data, log, seed))
-        return Fitted.of(self, log, model, report_of(log, trained, active, propensity))
+        return Fitted.of(self, log, model, report_of(log, trained, active, prepared.propensity))

@@ -1,5 +1,6 @@
 """CPVAE (paper III-D): action into encoder and decoder, the reward as one more attribute that may be missing."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,20 +20,19 @@ from prudent.models.fitting import (
     RewardScale,
     Sizes,
     active_latents,
-    check_log,
     check_parts,
     check_settings,
     report_of,
     reward_scale,
     training_arrays,
 )
+from prudent.models.learning import Prepared, fit_one
 from prudent.models.model import Model
 from prudent.networks import decoder as decoding
 from prudent.networks.decoder import Decoder, Distributions
-from prudent.networks.draws import quasi_random
 from prudent.networks.layout import Cells, Layout, layout_of
 from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
-from prudent.networks.training import Members, Training, initialise, train
+from prudent.networks.training import Members, Trained, Training, initialise
 from prudent.propensity import ImputedLogistic, Propensity
 from prudent.schema import Schema
 
@@ -237,32 +237,30 @@ class CPVAE:
         networks = initialise(partial(self.network, schema, actions), self.members, 0)
         return ConditionalModel(networks, RewardScale(jnp.float32(0), jnp.float32(1)), jnp.zeros(actions))
 
+    @property
+    def loss(self) -> ConditionalLoss:
+        return ConditionalLoss(self.hide)
+
+    def draw_size(self, schema: Schema) -> int:
+        return self.sizes.of(schema)["latent"]
+
     def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log, seed)
-        scale = reward_scale(log)
-        propensity = self.propensity.fit(log, seed=seed)
+        return fit_one(self, log, seed, progress)
+
+    def prepare(self, log: Log, seed: int) -> Prepared:
+        """The reward is one more attribute."""
+        scale, propensity = reward_scale(log), self.propensity.fit(log, seed=seed)
         data = training_arrays(log, scale, propensity.weights())
         data["values"] = np.column_stack([data["values"], data["reward"]])
         data["observed"] = np.column_stack([data["observed"], log.rewarded])
-        networks = partial(self.network, log.schema, len(log.action_labels))
-        latent = self.sizes.of(log.schema)["latent"]
-        trained = train(
-            networks,
-            ConditionalLoss(self.hide),
-            data,
-            points=quasi_random(self.samples, latent, seed),
-            training=self.training,
-            members=self.members,
-            seed=seed,
-            judged=log.rewarded,
-            progress=progress,
-        )
+        return Prepared(data, scale, propensity)
+
+    def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
+        return lambda networks: networks
+
+    def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
         shares = np.bincount(log.actions[log.rewarded], minlength=len(log.action_labels)) / log.rewarded.sum()
-        model = ConditionalModel(trained.networks, scale, jnp.asarray(shares, jnp.float32))
-        return Fitted.of(
-            self,
-            log,
-            model,
-            report_of(log, trained, active_latents(trained.networks, _posterior_mean, data), propensity),
-        )
+        model = ConditionalModel(trained.networks, prepared.scale, jnp.asarray(shares, jnp.float32))
+        active = active_latents(trained.networks, _posterior_mean, prepared.columns)
+        return Fitted.of(self, log, model, report_of(log, trained, active, prepared.propensity))

@@ -12,6 +12,8 @@ from jaxtyping import Array, Float
 
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.log import Log
+from prudent.networks.layers import Width
+from prudent.networks.set_encoder import MANY_ATTRIBUTES
 from prudent.networks.training import Members, Trained, Training
 from prudent.overlap import effective_rows
 from prudent.propensity import FittedPropensity, Propensity
@@ -24,24 +26,36 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of the networks. `latent=None` follows the table: as many as attributes, at least 4, at most 12."""
+    """Widths of the networks; None follows the table.
+
+    latent: of z; as many as attributes, at least 4 and at most 12, in a wide table 24.
+    width: of hidden layers; 48, in a wide table 256. A pair gives the two of the encoder, which the decoder has in the
+        other order.
+    embedding, summary: of an attribute's own vector and of the encoder's sum over attributes; 8 and 48, in a wide table
+        64 and 256. A table is wide from more than 64 attributes.
+    """
 
     latent: int | None = None
-    width: int = 48
-    embedding: int = 8
-    summary: int = 48
+    width: Width | None = None
+    embedding: int | None = None
+    summary: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("width", "embedding", "summary"):
+        if isinstance(self.width, list):  # as JSON stores a pair
+            object.__setattr__(self, "width", tuple(self.width))
+        for name in ("latent", "embedding", "summary"):
             value = getattr(self, name)
-            require(is_whole(value, 1), "Sizes", name, "be a whole number of at least 1", value)
-        latent = self.latent
-        fits = latent is None or is_whole(latent, 1)
-        require(fits, "Sizes", "latent", "be a whole number of at least 1 or None", latent)
+            fits = value is None or is_whole(value, 1)
+            require(fits, "Sizes", name, "be a whole number of at least 1 or None", value)
+        widths = self.width if isinstance(self.width, tuple) else (self.width, self.width)
+        fits = self.width is None or (len(widths) == 2 and all(is_whole(one, 1) for one in widths))
+        require(fits, "Sizes", "width", "be a whole number of at least 1, a pair of them, or None", self.width)
 
-    def of(self, schema: Schema) -> dict[str, int]:
-        latent = min(max(len(schema), 4), 12) if self.latent is None else self.latent
-        return {"latent": latent, "width": self.width, "embedding": self.embedding, "summary": self.summary}
+    def of(self, schema: Schema) -> dict[str, Any]:
+        narrow = {"latent": min(max(len(schema), 4), 12), "width": 48, "embedding": 8, "summary": 48}
+        usual = {"latent": 24, "width": 256, "embedding": 64, "summary": 256}
+        usual = usual if len(schema) > MANY_ATTRIBUTES else narrow
+        return {name: usual[name] if (own := getattr(self, name)) is None else own for name in usual}
 
 
 @dataclass(frozen=True)

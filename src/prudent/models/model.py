@@ -62,6 +62,15 @@ class HasDoubt(Protocol):
         ...
 
 
+@runtime_checkable
+class HasTypes(Protocol):
+    """A model to which a record is of one of a few types, each with its own rewards."""
+
+    def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
+        """The types that draws of one record stand for, and their prices."""
+        ...
+
+
 def price_table(
     model: Model,
     values: Float[Array, " attribute"],
@@ -69,7 +78,20 @@ def price_table(
     uniforms: Array,
     literal: bool,
 ) -> tuple[Completions, PriceTable]:
-    """The heart: complete one record, price every action on each completion (mean over members)."""
+    """The heart: complete one record, price every action on each completion (mean over members) or each type."""
+    if isinstance(model, HasTypes) and not literal:
+        return model.by_type(model.complete(values, observed, uniforms, literal))
+    return price_draws(model, values, observed, uniforms, literal)
+
+
+def price_draws(
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Array,
+    literal: bool,
+) -> tuple[Completions, PriceTable]:
+    """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
     return completions, price_completions(model, completions.values, completions.log_weights, completions.log_density)
 

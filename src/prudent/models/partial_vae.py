@@ -13,6 +13,7 @@ from prudent.completions import Completions, assemble
 from prudent.models.model import pool
 from prudent.networks import decoder as decoding
 from prudent.networks.decoder import Decoder, Distributions
+from prudent.networks.layers import Width
 from prudent.networks.layout import Cells, Layout
 from prudent.networks.set_encoder import SetEncoder, standard_normal_log_prob
 from prudent.networks.training import Members
@@ -33,7 +34,7 @@ class PartialVAE(eqx.Module):
     encoder: SetEncoder
     decoder: Decoder
 
-    def __init__(self, layout: Layout, *, latent: int, width: int, embedding: int, summary: int, key: PRNGKeyArray):
+    def __init__(self, layout: Layout, *, latent: int, width: Width, embedding: int, summary: int, key: PRNGKeyArray):
         keys = jax.random.split(key)
         self.layout = layout
         self.encoder = SetEncoder(layout, embedding=embedding, summary=summary, width=width, latent=latent, key=keys[0])

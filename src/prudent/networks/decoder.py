@@ -3,13 +3,15 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import gammaln, ndtri
+from jax.scipy.special import gammaln, log_ndtr, ndtr, ndtri
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.networks.layout import Cells, Group, Layout
+from prudent.networks.layers import Layers, Width, pair
+from prudent.networks.layout import Cells, Group, Layout, at_bounds
 
 SMALLEST_SCALE = 0.02
 """Of a standardised attribute: a density may not run to infinity on a column with repeated values."""
+SMALLEST_BOUNDED_SCALE = 0.05
 
 
 class Numbers(eqx.Module):
@@ -32,6 +34,46 @@ class Numbers(eqx.Module):
         precision = self.scale**-2
         coefficients = jnp.stack([-0.5 * precision, self.mean * precision], axis=1)
         return coefficients, -0.5 * self.mean**2 * precision - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+
+
+class Bounded(eqx.Module):
+    """Independent Gaussians censored at both bounds (a two-sided tobit): what would fall beyond lies on the bound.
+
+    So a bound has a probability, Φ((low − μ)/σ) or Φ((μ − high)/σ), and there is a density between the bounds.
+    """
+
+    mean: Float[Array, " attribute"]
+    scale: Float[Array, " attribute"]
+    low: Float[Array, " attribute"]
+    high: Float[Array, " attribute"]
+
+    def log_prob(self, own: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        at_low, at_high = at_bounds(own, self.low, self.high)
+        on_bound = at_low | at_high
+        # on a bound the density is not used, and the mean in its place keeps its gradient finite
+        density = Numbers(self.mean, self.scale).log_prob(jnp.where(on_bound, self.mean, own))
+        beyond = jnp.where(at_low, self.low - self.mean, self.mean - self.high) / self.scale
+        return jnp.where(on_bound, _log_tail(beyond), density)
+
+    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return jnp.clip(self.mean + self.scale * ndtri(uniform), self.low, self.high)
+
+    def mode(self) -> Float[Array, " attribute"]:
+        return jnp.clip(self.mean, self.low, self.high)
+
+    def natural(self) -> tuple[Array, Array]:
+        """Log-density as coefficients of [x², x, 1] between the bounds and of [1] on each of them."""
+        numbers, constant = Numbers(self.mean, self.scale).natural()
+        on_low, on_high = (_log_tail(beyond / self.scale) for beyond in (self.low - self.mean, self.mean - self.high))
+        return jnp.stack([*numbers.T, constant, on_low, on_high], axis=1), jnp.zeros_like(constant)
+
+
+def _log_tail(steps: Array) -> Array:
+    """log Φ; far out by its asymptotic series, since the derivative of JAX's own has no digits left there."""
+    far = steps < -50.0
+    near = log_ndtr(jnp.where(far, 0.0, steps))
+    out = jnp.where(far, steps, -1.0)
+    return jnp.where(far, -0.5 * out**2 - jnp.log(-out) - 0.5 * jnp.log(2 * jnp.pi) - out**-2, near)
 
 
 class Levels(eqx.Module):
@@ -57,27 +99,29 @@ class Levels(eqx.Module):
         return jnp.maximum(self.log_probabilities, -1e4), jnp.zeros(self.log_probabilities.shape[0])
 
 
-Distributions = tuple[Numbers | Levels, ...]
+Distribution = Numbers | Bounded | Levels
+Distributions = tuple[Distribution, ...]
 
 
 class Decoder(eqx.Module):
     """p(x | z): a network and one head per group of attributes.
 
-    real and positive: Gaussian (of the logarithm); count: negative binomial; categorical: softmax; ordinal: cumulative
-    logit. Every head also has a linear path from z, so that a linear-Gaussian table is learnt at once.
+    real and positive: Gaussian (of the logarithm); bounded: Gaussian censored at the bounds; count: negative binomial;
+    categorical: softmax; ordinal: cumulative logit. Every head also has a linear path from z, so that a
+    linear-Gaussian table is learnt at once.
     """
 
-    network: eqx.nn.MLP
+    network: Layers
     heads: tuple[eqx.nn.Linear, ...]
     constants: tuple[Float[Array, "..."], ...]
 
-    def __init__(self, layout: Layout, *, latent: int, width: int, key: PRNGKeyArray):
+    def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
         keys = jax.random.split(key, len(layout.groups) + 1)
-        self.network = eqx.nn.MLP(
-            latent, width, width, 1, activation=jax.nn.silu, final_activation=jax.nn.silu, key=keys[0]
-        )
+        # the encoder's widths in the other order
+        last, first = pair(width)
+        self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
         sizes = [_head_size(group) for group in layout.groups]
-        self.heads = tuple(eqx.nn.Linear(width + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True))
+        self.heads = tuple(eqx.nn.Linear(last + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True))
         self.constants = tuple(jnp.zeros((group.size, max(group.levels - 1, 1))) for group in layout.groups)
 
     def __call__(self, layout: Layout, latent: Float[Array, " latent"]) -> Distributions:
@@ -89,14 +133,17 @@ class Decoder(eqx.Module):
 
 
 def _head_size(group: Group) -> int:
-    per_attribute = {"continuous": 2, "ordinal": 1, "count": 2, "categorical": group.levels}[group.name]
+    per_attribute = {"continuous": 2, "bounded": 2, "ordinal": 1, "count": 2, "categorical": group.levels}[group.name]
     return group.size * per_attribute
 
 
-def _distribution(group: Group, outputs: Array, constants: Array) -> Numbers | Levels:
+def _distribution(group: Group, outputs: Array, constants: Array) -> Distribution:
     if group.name == "continuous":
         mean, log_scale = outputs.reshape(2, group.size)
         return Numbers(mean, SMALLEST_SCALE + jax.nn.softplus(log_scale + 0.5))
+    if group.name == "bounded":
+        mean, log_scale = outputs.reshape(2, group.size)
+        return Bounded(mean, SMALLEST_BOUNDED_SCALE + jax.nn.softplus(log_scale + 0.5), *group.level_values.T)
     scores = {"ordinal": _ordinal, "count": _negative_binomial, "categorical": _categorical}[group.name]
     logits = jnp.where(group.present > 0, scores(group, outputs, constants), -jnp.inf)
     return Levels(jax.nn.log_softmax(logits, axis=1))
@@ -151,12 +198,25 @@ def mode(distributions: Distributions) -> Cells:
     return tuple(distribution.mode() for distribution in distributions)
 
 
-def centre(distribution: Numbers | Levels, weights: Float[Array, " sample"]) -> Array:
-    """The middle of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level."""
+def centre(distribution: Distribution, weights: Float[Array, " sample"]) -> Array:
+    """The middle of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level.
+
+    Of bounded numbers the mean of what each component has in its middle; but a bound that has most of the probability
+    is the middle itself: a mean a little off it would be a number that is hardly ever seen.
+    """
     if isinstance(distribution, Numbers):
         return weights @ distribution.mean
+    if isinstance(distribution, Bounded):
+        return _bounded_centre(distribution, weights)
     mixture = jnp.tensordot(weights, jnp.exp(distribution.log_probabilities), axes=1)
     return jax.nn.one_hot(jnp.argmax(mixture, axis=1), mixture.shape[1])
+
+
+def _bounded_centre(own: Bounded, weights: Float[Array, " sample"]) -> Array:
+    low, high = own.low[0], own.high[0]
+    middle = jnp.clip(weights @ jnp.clip(own.mean, own.low, own.high), low, high)
+    middle = jnp.where(weights @ ndtr((own.low - own.mean) / own.scale) > 0.5, low, middle)
+    return jnp.where(weights @ ndtr((own.mean - own.high) / own.scale) > 0.5, high, middle)
 
 
 def natural(distributions: Distributions) -> tuple[Float[Array, " statistic"], Float[Array, ""]]:

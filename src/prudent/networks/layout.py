@@ -10,15 +10,18 @@ from prudent.schema import Column, Schema
 Cells = tuple[Array, ...]
 """The cells of one record, one array per group: numbers [attribute], or one-hot levels [attribute, level]."""
 
-GROUPS = ("continuous", "ordinal", "count", "categorical")
+GROUPS = ("continuous", "bounded", "ordinal", "count", "categorical")
 _GROUP_OF = {"real": "continuous", "positive": "continuous"}
+
+AT_BOUND = 1e-4
+"""Of the range: numbers this close to a bound lie on it, so that rounding does not lift them off."""
 
 
 class Group(eqx.Module):
     """Attributes that share a likelihood.
 
     A discrete group is padded to the longest of its attributes; `present` marks the real levels and `level_values`
-    holds each level's encoded value.
+    holds each level's encoded value. Of a bounded group `level_values` holds the two encoded bounds.
     """
 
     name: str = eqx.field(static=True)
@@ -28,7 +31,7 @@ class Group(eqx.Module):
 
     @property
     def discrete(self) -> bool:
-        return self.name != "continuous"
+        return self.name not in ("continuous", "bounded")
 
     @property
     def embedded(self) -> bool:
@@ -41,7 +44,7 @@ class Group(eqx.Module):
 
     @property
     def levels(self) -> int:
-        return self.level_values.shape[1]
+        return self.level_values.shape[1] if self.discrete else 0
 
 
 class Layout(eqx.Module):
@@ -80,12 +83,20 @@ class Layout(eqx.Module):
         return sum(group.size * group.levels if group.embedded else group.size for group in self.groups)
 
     def statistics(self, cells: Cells) -> Float[Array, " statistic"]:
-        """What log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot."""
-        parts = [
-            own.reshape(-1) if group.discrete else jnp.stack([own**2, own], axis=1).reshape(-1)
-            for group, own in zip(self.groups, cells, strict=True)
-        ]
-        return jnp.concatenate(parts)
+        """What log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot.
+
+        Of bounded numbers: [x², x, 1] between the bounds, [1] on the low one, [1] on the high one.
+        """
+        return jnp.concatenate([_statistics(group, own) for group, own in zip(self.groups, cells, strict=True)])
+
+    @property
+    def bounds(self) -> tuple[Float[Array, " attribute"], Float[Array, " attribute"]]:
+        """The encoded bounds of every attribute, infinite where it has none."""
+        low, high = np.full((2, self.attributes), [[-np.inf], [np.inf]], np.float32)
+        for group in self.groups:
+            if group.name == "bounded":
+                low[np.array(group.attributes)], high[np.array(group.attributes)] = np.asarray(group.level_values).T
+        return jnp.asarray(low), jnp.asarray(high)
 
     def split(self, per_attribute: Array) -> tuple[Array, ...]:
         """Any per-attribute vector (a mask, uniforms), by group."""
@@ -103,7 +114,26 @@ def numbers(group: Group, own: Array) -> Array:
     return jnp.sum(own * group.level_values, axis=1) if group.discrete else own
 
 
+def _statistics(group: Group, own: Array) -> Array:
+    if group.discrete:
+        return own.reshape(-1)
+    if group.name != "bounded":
+        return jnp.stack([own**2, own], axis=1).reshape(-1)
+    at_low, at_high = at_bounds(own, *group.level_values.T)
+    between = jnp.where(at_low | at_high, 0.0, 1.0)
+    parts = [between * own**2, between * own, between, at_low.astype(own.dtype), at_high.astype(own.dtype)]
+    return jnp.stack(parts, axis=1).reshape(-1)
+
+
+def at_bounds(own: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Which numbers lie on the low bound and which on the high one; what is beyond a bound lies on it."""
+    margin = AT_BOUND * (high - low)
+    return own <= low + margin, own >= high - margin
+
+
 def _level_values(column: Column) -> np.ndarray:
+    if column.likelihood == "bounded":
+        return (np.array([column.low, column.high]) - column.location) / column.scale
     index = np.arange(column.levels, dtype=np.float64)
     if column.likelihood == "categorical":
         return index

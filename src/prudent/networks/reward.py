@@ -3,7 +3,10 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
+
+from prudent.networks.layers import Layers, Width, pair
 
 LOG_NOISE = (-4.0, 2.0)
 
@@ -11,34 +14,77 @@ LOG_NOISE = (-4.0, 2.0)
 class RewardNetwork(eqx.Module):
     """θ(x, ·) for all actions at once: a shared network plus a linear path, and one noise level per action."""
 
-    network: eqx.nn.MLP
+    network: Layers
     linear: eqx.nn.Linear
     log_noise: Float[Array, " action"]
 
-    def __init__(self, inputs: int, actions: int, *, width: int, key: PRNGKeyArray):
+    def __init__(self, inputs: int, actions: int, *, width: Width, key: PRNGKeyArray):
         keys = jax.random.split(key)
-        self.network = eqx.nn.MLP(inputs, actions, width, 2, activation=jax.nn.silu, key=keys[0])
+        self.network = Layers(inputs, actions, pair(width), key=keys[0])
         self.linear = eqx.nn.Linear(inputs, actions, use_bias=False, key=keys[1])
-        self.log_noise = jnp.full((actions,), -0.5)
+        self.log_noise = jnp.full((actions,), -0.5, jnp.float32)
 
     def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
         return self.network(inputs) + self.linear(inputs)
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
         """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
-        last = inputs
-        for layer in self.network.layers[:-1]:
-            last = jax.nn.silu(layer(last))
-        return jnp.append(last, 1.0)
+        return jnp.append(self.network.hidden(inputs), 1.0)
 
     @property
     def noise(self) -> Float[Array, " action"]:
         """The standard deviation of single (standardised) rewards around θ(x, a)."""
         return jnp.exp(jnp.clip(self.log_noise, *LOG_NOISE))
 
-    def log_prob(
-        self, prices: Float[Array, "sample action"], action: Array, reward: Float[Array, ""]
-    ) -> Float[Array, " sample"]:
-        """log p(R | x, a) for every sample's prices: Gaussian around the price of the action taken."""
-        log_noise = jnp.clip(self.log_noise[action], *LOG_NOISE)
-        return -0.5 * ((reward - prices[:, action]) / jnp.exp(log_noise)) ** 2 - log_noise - 0.5 * jnp.log(2 * jnp.pi)
+    def log_prob(self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]) -> Float[Array, ""]:
+        """log p(R | x, a): Gaussian around the price of the action taken."""
+        return _gaussian(reward, self(inputs)[action], self.log_noise[action])
+
+
+class TypeNetwork(eqx.Module):
+    """Latent classes: every record is of one of a few types, and a type has its own mean reward for every action.
+
+    The network says how likely each type is given the complete record; `profiles` are the types' rewards. The reward
+    of an action is then a mixture, p(R | x, a) = Σ_k p(k | x) N(R; v_k(a), σ_a²), so that one logged reward tells which
+    types a record may be of, and with that something about the actions that were not taken.
+    """
+
+    network: Layers
+    linear: eqx.nn.Linear
+    profiles: Float[Array, "type action"]
+    log_noise: Float[Array, " action"]
+
+    def __init__(self, inputs: int, actions: int, *, types: int, width: Width, key: PRNGKeyArray):
+        keys = jax.random.split(key, 3)
+        self.network = Layers(inputs, types, pair(width), key=keys[0])
+        self.linear = eqx.nn.Linear(inputs, types, use_bias=False, key=keys[1])
+        self.profiles = jax.random.normal(keys[2], (types, actions))
+        self.log_noise = jnp.full((actions,), -1.0, jnp.float32)
+
+    def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
+        """E[R | x, ·], over the types."""
+        return jnp.exp(self.log_shares(inputs)) @ self.profiles
+
+    def log_shares(self, inputs: Float[Array, " input"]) -> Float[Array, " type"]:
+        """log p(k | x)."""
+        return jax.nn.log_softmax(self.network(inputs) + self.linear(inputs))
+
+    @property
+    def noise(self) -> Float[Array, " action"]:
+        """The standard deviation of single (standardised) rewards around those of their type."""
+        return jnp.exp(jnp.clip(self.log_noise, *LOG_NOISE))
+
+    def log_joint(
+        self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]
+    ) -> Float[Array, " type"]:
+        """log p(k, R | x, a)."""
+        return self.log_shares(inputs) + _gaussian(reward, self.profiles[:, action], self.log_noise[action])
+
+    def log_prob(self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]) -> Float[Array, ""]:
+        """log p(R | x, a): the mixture over types."""
+        return logsumexp(self.log_joint(inputs, action, reward))
+
+
+def _gaussian(reward: Float[Array, ""], mean: Float[Array, "..."], log_noise: Float[Array, ""]) -> Float[Array, "..."]:
+    bounded = jnp.clip(log_noise, *LOG_NOISE)
+    return -0.5 * ((reward - mean) / jnp.exp(bounded)) ** 2 - bounded - 0.5 * jnp.log(2 * jnp.pi)

@@ -5,7 +5,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from prudent.networks.layers import Layers, Width, pair
 from prudent.networks.layout import Cells, Layout, numbers
+
+MANY_ATTRIBUTES = 64
+"""Beyond as many the sum over attributes is scaled down, so that a wide table starts like a narrow one."""
 
 
 class GaussianPosterior(eqx.Module):
@@ -37,7 +41,7 @@ class SetEncoder(eqx.Module):
     embeddings: tuple[Float[Array, "..."], ...]
     biases: tuple[Float[Array, " attribute"], ...]
     shared: eqx.nn.Linear
-    network: eqx.nn.MLP
+    network: Layers
     latent: int = eqx.field(static=True)
 
     def __init__(
@@ -47,7 +51,7 @@ class SetEncoder(eqx.Module):
         context: int = 0,
         embedding: int,
         summary: int,
-        width: int,
+        width: Width,
         latent: int,
         key: PRNGKeyArray,
     ):
@@ -61,7 +65,7 @@ class SetEncoder(eqx.Module):
         )
         self.shared = eqx.nn.Linear(embedding + 2, summary, key=keys[-2])
         outputs = 2 * latent + latent * (latent - 1) // 2
-        self.network = eqx.nn.MLP(summary + context, outputs, width, 2, activation=jax.nn.silu, key=keys[-1])
+        self.network = Layers(summary + context, outputs, pair(width), key=keys[-1])
         self.latent = latent
 
     def summary(self, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
@@ -72,7 +76,8 @@ class SetEncoder(eqx.Module):
         ):
             tokens = self._first_layer(own if group.embedded else numbers(group, own), embedding, bias)
             total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(tokens), 0.0), axis=0)
-        return total
+        # relu leaves no negative summands: the sum grows with their number, and would drown the network that reads it
+        return total / max(layout.attributes / MANY_ATTRIBUTES, 1.0)
 
     def _first_layer(self, own: Array, embedding: Array, bias: Array) -> Float[Array, "attribute summary"]:
         # h's linear layer applied to [x, x·e, b] is x·(w_x + W_e e) + (b·w_b + constant): the bracket does not depend

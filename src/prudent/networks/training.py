@@ -200,12 +200,14 @@ def train(
     seed: int,
     judged: np.ndarray | None = None,
     own: dict[str, np.ndarray] | None = None,
+    start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Callable[[int, int], None] | bool | None = None,
 ) -> Trained:
     """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
 
     `judged` marks the rows that can be held out (with a reward, say); `progress(done, total)` is told after each round.
     `own` are columns [member, row, ...] in which members differ: a thousand replications of a study are one program.
+    `start` may give the new networks something to begin from.
     """
     use_compilation_cache()
     differing = own or {}
@@ -219,7 +221,7 @@ def train(
     padding = bucket(rows) - rows
     padded, padded_own = _padded(data, padding, axis=0), _padded(differing, padding, axis=1)
 
-    networks = initialise(make, members, seed)
+    networks = start(initialise(make, members, seed))
     arrays = networks.arrays
     state = _State(
         arrays,

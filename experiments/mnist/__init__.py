@@ -1,0 +1,1 @@
+"""Digits as decisions: the paper's first table."""

@@ -1,0 +1,214 @@
+"""From a fitted model to the actions that strategies choose, and to a closer look at ten images."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
+from prudent import CPVAE, CausalPVAE, Conservative, MaximumExpectedReward, TailAverse
+from prudent.completions import PriceTable
+from prudent.models.fitted import Fitted
+from prudent.policy import Policy, judge_together
+from prudent.schema import AskedKind, Schema
+from prudent.search import Search
+from prudent.strategies import Strategy, worst_over
+
+SHOWN = 8
+"""Completed images for each test image of the showcase."""
+CAREFUL = 0.05
+"""The risk at which the showcase tells the worst plausible reward and the mean of the worst."""
+
+
+class PerAttribute(Strategy):
+    """The paper's conservative rule with its c read attribute by attribute: an image x is plausible when the geometric
+    mean over the attributes of p(x_j | x̃) / p(x̂_j | x̃) exceeds c.
+
+    Read for the whole image, as the paper prints it, the ratio of two images is far below every c it uses, and x̂ stays
+    alone; under this reading c = .001 can admit images of other digits, as the paper says it does.
+    """
+
+    c: float
+    attributes: int
+    paper_literal: bool = True
+    """Candidates as the paper draws them."""
+
+    def __repr__(self) -> str:
+        return f"PerAttribute(c={self.c})"
+
+    def plausible(self, table: PriceTable) -> Bool[Array, " completion"]:
+        ratio = (table.log_density - table.log_density[0]) / self.attributes
+        return (ratio > np.log(self.c)).at[0].set(True)
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return worst_over(table, self.plausible(table))
+
+
+def name_of(strategy: Strategy) -> str:
+    """
+    >>> name_of(MaximumExpectedReward()), name_of(Conservative(c=0.7, paper_literal=True))
+    ('MaximumExpectedReward', 'Conservative(c=0.7)')
+    """
+    return repr(strategy).removesuffix("()").replace(", paper_literal=True", "")
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Actions [strategy, test image], and how long it took; `fitted` where a model was."""
+
+    strategies: tuple[str, ...]
+    actions: np.ndarray
+    fit_seconds: float = 0.0
+    choose_seconds: float = 0.0
+    fitted: Fitted | None = field(default=None, repr=False)
+
+
+class Method(Protocol):
+    """Whatever chooses an action for every test image of a replication."""
+
+    def choose(self, replication: Replication, progress: object = False) -> Chosen: ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same action for every image."""
+
+    action: int
+
+    def choose(self, replication: Replication, progress: object = False) -> Chosen:
+        return Chosen(("",), np.full((1, len(replication.tested.labels)), self.action))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Any action, at random."""
+
+    def choose(self, replication: Replication, progress: object = False) -> Chosen:
+        random = np.random.default_rng([replication.own_seed, DIGITS])
+        return Chosen(("",), random.integers(DIGITS, size=(1, len(replication.tested.labels))))
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A model of the package, fitted to the log, and the strategies that choose by it.
+
+    completions: of every test image. pixel: the kind of the attributes. full_information: learn from what every action
+    would have earned.
+    """
+
+    model: CausalPVAE | CPVAE
+    strategies: tuple[Strategy, ...]
+    completions: int
+    pixel: AskedKind = BOUNDED
+    full_information: bool = False
+
+    def choose(self, replication: Replication, progress: object = False) -> Chosen:
+        log = replication.full_log(self.pixel) if self.full_information else replication.log(self.pixel)
+        begun = time.perf_counter()
+        fitted = self.model.fit(log, seed=replication.own_seed, progress=progress)  # type: ignore[arg-type]
+        ready = time.perf_counter()
+        actions = actions_of(fitted, self.strategies, replication.cases(), self.completions)
+        names = tuple(name_of(strategy) for strategy in self.strategies)
+        return Chosen(names, actions, ready - begun, time.perf_counter() - ready, fitted)
+
+
+def policy_of(fitted: Fitted, strategy: Strategy, completions: int) -> Policy:
+    """Without a search for worse images than were drawn: the paper has none, and among hundreds of pixels that move
+    freely it would find noise that no digit shows."""
+    return fitted.policy(strategy, completions=completions, search=Search(steps=0))
+
+
+def actions_of(fitted: Fitted, strategies: Sequence[Strategy], cases: object, completions: int) -> np.ndarray:
+    """The action of every strategy for every case, [strategy, case]; all strategies see the same completions."""
+    encoded = fitted.schema.encode(cases)
+    policies = [policy_of(fitted, strategy, completions) for strategy in strategies]
+    labels = np.array(fitted.action_labels)
+    judged = judge_together(policies, encoded)
+    chosen = [policy.probabilities(own, encoded).argmax(axis=1) for policy, own in zip(policies, judged, strict=True)]
+    return labels[np.stack(chosen)]
+
+
+def showcase(chosen: Chosen, replication: Replication, completions: int) -> dict[str, np.ndarray]:
+    """Ten test images with what the model makes of them: completions, prices and the choice of each strategy."""
+    fitted = chosen.fitted
+    if fitted is None:
+        raise ValueError("only a model that was fitted has completions to show")
+    policy = policy_of(fitted, MaximumExpectedReward(), completions)
+    encoded = fitted.schema.encode(replication.cases())
+    rows = shown_rows(replication.tested, policy.judge(encoded).entropy)
+    found: dict[str, list[np.ndarray]] = {}
+    for row in rows:
+        drawn, table = policy.detail(encoded.values[row], encoded.observed[row])
+        own = of_completions(fitted.schema, fitted.action_labels, np.asarray(drawn.values), table)
+        own |= _of_actions(fitted, table)
+        for name, value in own.items():
+            found.setdefault(name, []).append(value)
+    part = replication.tested
+    return {
+        "label": part.labels[rows],
+        "pixels": part.pixels[rows],
+        "observed": part.observed[rows],
+        **{name: np.stack(values) for name, values in found.items()},
+        "strategies": np.array(chosen.strategies),
+        "choice": chosen.actions[:, rows].T,
+    }
+
+
+def shown_rows(part: Part, entropy: np.ndarray) -> np.ndarray:
+    """One image of each digit: of an even digit the one whose best action is least certain, of an odd digit the first
+    there is. Where a digit is missing, whatever image is least certain of those left. In the order of the digits."""
+    doubtful = np.argsort(-entropy, kind="stable")
+    rows: list[int] = []
+    for digit in np.unique(part.labels):
+        order = doubtful if digit % 2 == 0 else np.arange(len(part.labels))
+        rows.append(int(order[part.labels[order] == digit][0]))
+    rows += [int(row) for row in doubtful if row not in rows][: DIGITS - len(rows)]
+    return np.array(sorted(rows, key=lambda row: (part.labels[row], row)))
+
+
+def _of_actions(fitted: Fitted, table: PriceTable) -> dict[str, np.ndarray]:
+    prices = {
+        "chance": table.best_frequency,
+        "expected": table.expected,
+        "worst": Conservative(risk=CAREFUL).scores(table),
+        "tail": TailAverse(risk=CAREFUL).scores(table),
+    }
+    codes = [list(fitted.action_labels).index(action) for action in range(DIGITS)]
+    return {name: np.asarray(own, np.float64)[codes] for name, own in prices.items()}
+
+
+def of_completions(
+    schema: Schema, labels: Sequence[object], values: np.ndarray, table: PriceTable
+) -> dict[str, np.ndarray]:
+    """Some completions for all of them: first the heaviest for each action that may be best, then the heaviest of the
+    rest. Every other one is counted with the nearest of those for which the same action is best, if there is one."""
+    weights, best = np.asarray(table.weights, np.float64), np.asarray(jnp.argmax(table.prices, axis=1))
+    kept = _representatives(values, weights, best)
+    shares = np.zeros(len(kept))
+    for one in np.flatnonzero(weights):
+        apart = np.where(best[kept] == best[one], ((values[kept] - values[one]) ** 2).sum(axis=1), np.inf)
+        if np.isfinite(apart).any():
+            shares[apart.argmin()] += weights[one]
+    order = np.argsort(-shares, kind="stable")
+    kept, shares = kept[order], shares[order]
+    decoded = np.array(list(schema.decode(values[kept]).values()), np.float64).T
+    return {
+        "completions": np.clip(np.round(decoded), 0, BRIGHTEST).astype(np.uint8),
+        "completion_share": shares,
+        "completion_action": np.array(labels)[best[kept]],
+    }
+
+
+def _representatives(values: np.ndarray, weights: np.ndarray, best: np.ndarray) -> np.ndarray:
+    heaviest = np.argsort(-weights, kind="stable")
+    _, first = np.unique(best[heaviest], return_index=True)
+    wanted = [*heaviest[np.sort(first)], *heaviest]
+    kept: list[int] = []
+    for one in wanted:
+        if not any(best[one] == best[other] and np.array_equal(values[one], values[other]) for other in kept):
+            kept.append(int(one))
+    return np.array((kept + kept * SHOWN)[:SHOWN])

@@ -1,0 +1,171 @@
+"""From results to the pages: their tables are written by the run, and a test compares them."""
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import pages
+from experiments.mnist.data import SIDE
+from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED
+from experiments.pages import Results, Table
+
+PAGES = ("README.md", "DETAILS.md")
+OURS = "◆"
+NONE = "–"
+Row = dict[str, Any]
+
+TOLD = {
+    "ours": (
+        "MaximumExpectedReward",
+        *(f"TailAverse(risk={risk})" for risk in (0.2, 0.05, 0.01)),
+        *(f"Conservative(risk={risk})" for risk in (0.1, 0.01)),
+    ),
+    "limit": ("MaximumExpectedReward", "TailAverse(risk=0.05)"),
+}
+"""The strategies on the first page; of the paper's settings and of what is trivial all are there."""
+
+
+def main_table(results: Results) -> Table:
+    """Our best, the paper's settings as run and as printed, what needs no data, and what full information gives."""
+    limit = f"full information, {BEST}"
+    kept = [
+        row
+        for row in _ordered(results)
+        if row["group"] in ("paper", "trivial")
+        or (row["model"] in (BEST, limit) and row["strategy"] in TOLD[row["group"]])
+    ]
+    best = max((row["mean"] for row in kept if row["group"] != "limit"), default=None)
+    lines = [(_marked(row), _bold(_mean(row), row["mean"] == best), _below(row), *_printed(row)) for row in kept]
+    return Table(("row", "mean R", "R < −7 in 1000", "paper: mean R", "paper: R < −7"), lines)
+
+
+def short_table(results: Results) -> Table:
+    """For the project's own page."""
+    wanted = {BEST: ("MaximumExpectedReward", "TailAverse(risk=0.05)"), PAPER: tuple(PRINTED), "constant 5": ("",)}
+    kept = [row for row in _ordered(results) if row["strategy"] in wanted.get(row["model"], ())]
+    return Table(
+        ("row", "mean R", "R < −7 in 1000", "paper: mean R", "paper: R < −7"),
+        [(_marked(row), _mean(row), _below(row), *_printed(row)) for row in kept],
+    )
+
+
+def every_table(results: Results) -> Table:
+    heads = ("mean R", "R < −7 in 1000", "never below −7", "right answers", "mean R on unseen images", "replications")
+    lines = [
+        (
+            _marked(row),
+            _mean(row),
+            _below(row),
+            _percent(row["never_below"]),
+            _percent(row["correct"]),
+            NONE if row["unseen_mean"] is None else _number(row["unseen_mean"]),
+            str(row["replications"]),
+        )
+        for row in _ordered(results)
+    ]
+    return Table(("row", *heads), lines)
+
+
+def shares_table(key: str) -> Callable[[Results], Table]:
+    """How often each of ten things happened: an action, or a distance."""
+
+    def table(results: Results) -> Table:
+        lines = [(_marked(row), *(_percent(share) for share in row[key])) for row in _ordered(results)]
+        return Table(("row", *(str(digit) for digit in range(10))), lines)
+
+    return table
+
+
+def seconds_table(results: Results) -> Table:
+    rows = {row["model"]: row for row in reversed(_ordered(results)) if row["group"] != "trivial"}
+    lines = [
+        (_marked(row | {"name": model}), f"{row['seconds']:.1f}", row["machine"])
+        for model, row in reversed(rows.items())
+    ]
+    return Table(("model", "seconds for one replication", "machine"), lines)
+
+
+def runs_table(results: Results) -> Table:
+    keys = ("images", "side", "learnt_from", "tested", "replications", "seed")
+    heads = ("images", "pixels to a side", "learnt from", "tested", "replications", "seed")
+    return Table(heads, [tuple(str(results[key]) for key in keys)])
+
+
+TABLES: dict[str, Callable[[Results], Table]] = {
+    "digits": main_table,
+    "mnist": short_table,
+    "every row": every_table,
+    "actions": shares_table("actions"),
+    "distances": shares_table("rewards"),
+    "seconds": seconds_table,
+    "runs": runs_table,
+}
+
+
+def filled(page: str, results: Results) -> str:
+    """The page with every table between its marks written anew."""
+    return pages.filled(page, TABLES, results)
+
+
+def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
+    """Renew the tables, the pictures and the showcase of the experiment's pages, where the folder of `out` has them."""
+    if showcase:
+        np.savez_compressed(out / "showcase.npz", **showcase)
+    folder = out.parent
+    if not all((folder / name).exists() for name in PAGES):
+        return
+    project = [folder.parents[1] / "README.md"] if folder.resolve() == Path(__file__).parent else []
+    for page in (*(folder / name for name in PAGES), *project):
+        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
+    if find_spec("experiments.mnist.pictures"):
+        from experiments.mnist.pictures import write_pictures
+
+        write_pictures(results, folder / "pictures")
+    if showcase and results["side"] == SIDE and find_spec("experiments.mnist.showcase"):
+        from experiments.mnist.showcase import write_showcase
+
+        write_showcase(out / "showcase.npz", folder / "pictures")
+
+
+# --- parts ---
+
+
+def _ordered(results: Results) -> Sequence[Row]:
+    """Group by group."""
+    return sorted(results["rows"], key=lambda row: GROUPS.index(row["group"]))
+
+
+def _marked(row: Row) -> str:
+    name: str = row["name"]
+    return {"ours": f"{OURS} {name}", "limit": f"*{name}*"}.get(row["group"], name)
+
+
+def _mean(row: Row) -> str:
+    return f"{_number(row['mean'])} ± {row['mean_error']:.3f}"
+
+
+def _below(row: Row) -> str:
+    return f"{row['below']:.2f} ± {row['below_error']:.2f}"
+
+
+def _printed(row: Row) -> tuple[str, str]:
+    """What the paper has in the place of a row."""
+    if row["model"] != PAPER or row["strategy"] not in PRINTED:
+        return "", ""
+    mean, mean_error, below, below_error = PRINTED[row["strategy"]]
+    return f"{_number(mean, 2)} ± {mean_error:.2f}", f"{below:.1f} ± {below_error:.2f}"
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _bold(text: str, really: bool) -> str:
+    return f"**{text}**" if really else text

@@ -1,0 +1,219 @@
+"""Types of case: what a plausible record is like for the decision, when every type has its own rewards."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from prudent.completions import Completions, PriceTable
+from prudent.models import partial_vae
+from prudent.models.fitting import RewardScale
+from prudent.models.model import Model
+from prudent.networks.layers import Width
+from prudent.networks.layout import Layout
+from prudent.networks.reward import RewardNetwork
+from prudent.networks.training import Members, Training, bucket, train
+from prudent.tabular import single_thread
+
+FIRST_GUESS_ROWS = 20_000
+FIRST_GUESS_HIDE = 0.3
+GUESSES = 2
+
+
+class TypedModel(Model):
+    """Fitted CausalPVAE with types. What is plausible of a record with gaps is then a list of types, not of records.
+
+    `doubts` are the standard deviations of the types' (standardised) rewards, from how many logged rows taught them.
+    """
+
+    networks: Members
+    scale: RewardScale
+    doubts: Float[Array, "member type action"]
+
+    @property
+    def members(self) -> int:
+        return self.networks.count
+
+    @property
+    def draw_size(self) -> int:
+        return self.networks.shared.features.draw_size
+
+    def complete(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        literal: bool,
+    ) -> Completions:
+        return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
+
+    def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        return self.scale.restore(self.networks.each(lambda network: network.price(values)))
+
+    def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        shares = jnp.exp(self.log_shares(values))
+        return self.scale.scale * jnp.sqrt(jnp.einsum("mk,mka->ma", shares**2, self.doubts**2))
+
+    @property
+    def noise(self) -> Float[Array, " action"]:
+        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
+
+    def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
+        """log p(type | x) of every member, for a complete record."""
+        return self.networks.each(lambda network: network.reward.log_shares(network.inputs(values)))
+
+    def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
+        """The types a record may be of: each with its posterior share, its rewards and the completion that shows it
+        best. x̂ stays first, priced as the densest type.
+
+        A type's density is the share of all types whose rewards the log cannot tell from its own: of any member, since
+        members name their types as they like. Unlike the density of a record it does not depend on how many cells are
+        missing, so that a `c` keeps the meaning it has in the paper's examples.
+        """
+        draws, weights = completions.values[1:], jnp.exp(completions.log_weights[1:])
+        shares = jnp.exp(jax.vmap(self.log_shares)(draws)).reshape(len(draws), -1) / self.members
+        claims = weights[:, None] * shares
+        mass = jnp.sum(claims, axis=0)
+        rewards = self.networks.each(lambda n: n.reward.profiles)
+        rewards, doubts = (part.reshape(mass.size, -1) for part in (rewards, self.doubts))
+        density = jnp.log(jnp.maximum(_alike(rewards, doubts) @ mass, 1e-30))
+        rows = jnp.concatenate([jnp.argmax(density)[None], jnp.arange(mass.size)])
+        log_weights = jnp.log(mass / jnp.sum(mass))[rows].at[0].set(-jnp.inf)
+        log_density = density[rows]
+        table = PriceTable(
+            self.scale.restore(rewards)[rows],
+            log_weights,
+            log_density,
+            (self.scale.scale * doubts)[rows],
+            self.noise,
+            1.0 / jnp.sum(weights**2),
+        )
+        shown = jnp.concatenate([completions.values[:1], draws[jnp.argmax(claims, axis=0)]])
+        return Completions(shown, log_weights, log_density), table
+
+
+def _alike(rewards: Float[Array, "type action"], doubts: Float[Array, "type action"]) -> Float[Array, "type type"]:
+    """How well each type could be each other one, from 0 to 1: rewards that differ by less than the log's doubt.
+
+    The doubt of the better known of the two, since a type that hardly any row taught is not like all others. The mean
+    over actions, not the sum: with many actions small errors must not add up to a difference.
+    """
+    apart = (rewards[:, None, :] - rewards[None, :, :]) ** 2
+    known = 2.0 * jnp.minimum(doubts[:, None, :], doubts[None, :, :]) ** 2
+    return jnp.exp(-0.5 * jnp.mean(apart / known, axis=2))
+
+
+class _FirstGuess(eqx.Module):
+    """Rewards read straight from what was observed, gaps at the attribute's mean."""
+
+    layout: Layout
+    reward: RewardNetwork
+
+    def __init__(self, layout: Layout, actions: int, width: Width, key: PRNGKeyArray):
+        self.layout = layout
+        self.reward = RewardNetwork(layout.input_size, actions, width=width, key=key)
+
+    def __call__(self, values: Array, seen: Array) -> Float[Array, " action"]:
+        blank = tuple(jnp.zeros_like(own) for own in self.layout.cells(values))
+        cells = self.layout.hold(self.layout.split(seen), self.layout.cells(values), blank)
+        return self.reward(self.layout.inputs(cells))
+
+
+@dataclass(frozen=True)
+class _SquaredError:
+    """Of the action taken. A noise that is learnt would make the guess sure of itself on the rows it has seen."""
+
+    hide: float
+
+    def __call__(
+        self, network: _FirstGuess, record: dict[str, Array], uniforms: Array, hiding: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        price = network(record["values"], record["observed"] & (hiding >= self.hide))[record["action"]]
+        error = record["weight"] * (record["reward"] - price) ** 2
+        return error, -error
+
+
+def first_profiles(
+    layout: Layout,
+    columns: list[dict[str, np.ndarray]],
+    profiles: tuple[int, int],
+    width: Width,
+    training: Training,
+    seed: int,
+) -> np.ndarray:
+    """Where types begin, [log, type, action] in standardised rewards: clusters of the rewards that simple networks
+    expect for the logged rows. `columns` are the training arrays of each log, all of the same length.
+
+    A mixture learnt from scratch settles anywhere: each row shows one reward, and many groupings of rows explain those.
+    Beginning from what a regression has already seen of all actions, it finds types that hold for every action.
+    """
+    types, actions = profiles
+    rewarded = np.all([own["weight"] > 0 for own in columns], axis=0)
+    order = np.random.default_rng(seed).permutation(len(rewarded))
+    some = order[np.argsort(~rewarded[order], kind="stable")][:FIRST_GUESS_ROWS]
+    own = {name: np.repeat(np.stack([log[name][some] for log in columns]), GUESSES, axis=0) for name in columns[0]}
+    trained = train(
+        lambda key: _FirstGuess(layout, actions, width, key),
+        _SquaredError(FIRST_GUESS_HIDE),
+        {},
+        points=np.full((1, 1), 0.5, np.float32),
+        training=training,
+        members=GUESSES * len(columns),
+        seed=seed,
+        judged=rewarded[some],
+        own=own,
+        progress=False,
+    )
+    padded = np.resize(np.arange(len(some)), bucket(len(some)))
+    expected = _expected(
+        trained.networks, jnp.asarray(own["values"][:, padded]), jnp.asarray(own["observed"][:, padded])
+    )
+    each = np.asarray(expected, np.float64).reshape(len(columns), GUESSES, len(padded), actions).mean(axis=1)
+    return np.stack([_clusters(one[: len(some)], types, seed) for one in each])
+
+
+def _clusters(expected: np.ndarray, types: int, seed: int) -> np.ndarray:
+    from sklearn.cluster import KMeans
+
+    count = min(types, len(np.unique(expected, axis=0)))
+    with single_thread():
+        found = KMeans(count, n_init=10, random_state=seed)  # pyright: ignore[reportArgumentType]
+        centres = found.fit(expected).cluster_centers_
+    # fewer distinct rows than types: the rest begin beside the others
+    return np.resize(centres, (types, centres.shape[1])).astype(np.float32)
+
+
+@eqx.filter_jit
+def _expected(networks: Members, values: Array, observed: Array) -> Float[Array, "member row action"]:
+    def member(network: Any, values: Array, observed: Array) -> Float[Array, "row action"]:
+        return jax.lax.map(lambda row: network(*row), (values, observed), batch_size=128)
+
+    return networks.each(member, values, observed)
+
+
+@eqx.filter_jit
+def type_doubts(
+    networks: Members, records: dict[str, Array], counted: Float[Array, " row"], points: Array
+) -> Float[Array, "member type action"]:
+    """How unsure each type's reward of each action is, given how many logged rows are likely of that type.
+
+    Before any row a reward has standard deviation 1 (rewards are standardised).
+    """
+
+    def row(network: Any, record: dict[str, Array]) -> Float[Array, " type"]:
+        samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
+        inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
+        joint = jax.vmap(lambda own: network.reward.log_joint(own, record["action"], record["reward"]))(inputs)
+        return jax.nn.softmax(logsumexp(joint + samples.log_weights[:, None], axis=0))
+
+    def member(network: Any) -> Float[Array, "type action"]:
+        likely = jax.lax.map(lambda own: row(network, own), records, batch_size=128)
+        taken = jax.nn.one_hot(records["action"], network.reward.noise.size) * counted[:, None]
+        return 1.0 / jnp.sqrt(1.0 + likely.T @ taken / network.reward.noise[None, :] ** 2)
+
+    return networks.each(member)
