@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -151,8 +152,10 @@ def test_a_method_that_fails_loses_no_other(
         def __repr__(self) -> str:
             return "Fails()"
 
-        def choose(self, replication: Replication, progress: object = False) -> Chosen:
-            return Chosen(("",), np.full((1, 24), 10))
+        together = 1
+
+        def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
+            return [Chosen(("",), np.full((1, 24), 10))]
 
     entries = (Entry("eleventh action", Fails(), "ours"), *TOY.entries[3:5])
     monkeypatch.setattr(settings.Effort, "entries", entries)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
-from prudent import CPVAE, CausalPVAE, Conservative, MaximumExpectedReward, TailAverse
+from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse, fit_many
 from prudent.completions import PriceTable
 from prudent.models.fitted import Fitted
 from prudent.policy import Policy, judge_together
@@ -68,9 +68,15 @@ class Chosen:
 
 
 class Method(Protocol):
-    """Whatever chooses an action for every test image of a replication."""
+    """Whatever chooses an action for every test image of some replications.
 
-    def choose(self, replication: Replication, progress: object = False) -> Chosen: ...
+    together: how many replications are best asked about at once.
+    """
+
+    @property
+    def together(self) -> int: ...
+
+    def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]: ...
 
 
 @dataclass(frozen=True)
@@ -78,18 +84,25 @@ class Constant:
     """The same action for every image."""
 
     action: int
+    together: int = 1
 
-    def choose(self, replication: Replication, progress: object = False) -> Chosen:
-        return Chosen(("",), np.full((1, len(replication.tested.labels)), self.action))
+    def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
+        return [Chosen(("",), np.full((1, len(one.tested.labels)), self.action)) for one in replications]
 
 
 @dataclass(frozen=True)
 class Uniform:
     """Any action, at random."""
 
-    def choose(self, replication: Replication, progress: object = False) -> Chosen:
+    together: int = 1
+
+    def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
+        return [Chosen(("",), self._actions(one)) for one in replications]
+
+    @staticmethod
+    def _actions(replication: Replication) -> np.ndarray:
         random = np.random.default_rng([replication.own_seed, DIGITS])
-        return Chosen(("",), random.integers(DIGITS, size=(1, len(replication.tested.labels))))
+        return random.integers(DIGITS, size=(1, len(replication.tested.labels)))
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,7 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test image. pixel: the kind of the attributes. full_information: learn from what every action
-    would have earned.
+    would have earned. together: replications that are learnt in one program.
     """
 
     model: CausalPVAE | CPVAE
@@ -105,15 +118,25 @@ class Learnt:
     completions: int
     pixel: AskedKind = BOUNDED
     full_information: bool = False
+    together: int = 1
 
-    def choose(self, replication: Replication, progress: object = False) -> Chosen:
-        log = replication.full_log(self.pixel) if self.full_information else replication.log(self.pixel)
+    def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
+        first = self._log(replications[0], None)
+        logs = [first, *(self._log(one, first) for one in replications[1:])]
         begun = time.perf_counter()
-        fitted = self.model.fit(log, seed=replication.own_seed, progress=progress)  # type: ignore[arg-type]
-        ready = time.perf_counter()
+        seed = replications[0].own_seed
+        models = fit_many(self.model, logs, seed=seed, progress=progress)  # type: ignore[arg-type]
+        seconds = (time.perf_counter() - begun) / len(logs)
+        return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
+
+    def _log(self, replication: Replication, like: Log | None) -> Log:
+        return replication.full_log(self.pixel, like) if self.full_information else replication.log(self.pixel, like)
+
+    def _chosen(self, fitted: Fitted, replication: Replication, fit_seconds: float) -> Chosen:
+        begun = time.perf_counter()
         actions = actions_of(fitted, self.strategies, replication.cases(), self.completions)
         names = tuple(name_of(strategy) for strategy in self.strategies)
-        return Chosen(names, actions, ready - begun, time.perf_counter() - ready, fitted)
+        return Chosen(names, actions, fit_seconds, time.perf_counter() - begun, fitted)
 
 
 def policy_of(fitted: Fitted, strategy: Strategy, completions: int) -> Policy:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -127,27 +128,35 @@ class Replication:
         """The test images by which no setting was chosen."""
         return ~np.isin(self.tested.chosen, development_pool())
 
-    def log(self, pixel: AskedKind = BOUNDED) -> Log:
-        """What was done and how it turned out, one decision for each image; `pixel` is the kind of its attributes."""
-        rewards = self.learnt_from.rewards[np.arange(len(self.actions)), self.actions]
-        return _log(self.learnt_from.frame(self.size), self.actions, rewards, pixel)
+    def log(self, pixel: AskedKind = BOUNDED, like: Log | None = None) -> Log:
+        """What was done, how likely that was, and how it turned out, one decision for each image.
 
-    def full_log(self, pixel: AskedKind = BOUNDED) -> Log:
+        pixel: the kind of its attributes. like: a log to be read like, so that both can be learnt in one program.
+        """
+        rows = np.arange(len(self.actions))
+        chances = logging_probabilities(self.learnt_from.labels)[rows, self.actions]
+        told = {"action": self.actions, "reward": self.learnt_from.rewards[rows, self.actions], "chance": chances}
+        return _log(self.learnt_from.frame(self.size), told, pixel, like)
+
+    def full_log(self, pixel: AskedKind = BOUNDED, like: Log | None = None) -> Log:
         """Full information: every image ten times, once with each action and its reward."""
         count = len(self.actions)
         frame = self.learnt_from.frame(self.size)[np.repeat(np.arange(count), DIGITS)]
-        return _log(frame, np.tile(np.arange(DIGITS), count), self.learnt_from.rewards.ravel(), pixel)
+        told = {"action": np.tile(np.arange(DIGITS), count), "reward": self.learnt_from.rewards.ravel()}
+        return _log(frame, told | {"chance": np.full(count * DIGITS, 1 / DIGITS)}, pixel, like)
 
     def cases(self) -> pl.DataFrame:
         return self.tested.frame(self.size)
 
 
-def _log(frame: pl.DataFrame, actions: np.ndarray, rewards: np.ndarray, pixel: AskedKind) -> Log:
+def _log(frame: pl.DataFrame, told: dict[str, np.ndarray], pixel: AskedKind, like: Log | None) -> Log:
     # a corner that is always black is a pixel all the same, so that all replications have the same attributes
     kinds = dict.fromkeys(frame.columns, pixel)
-    return Log.from_frame(
-        frame.with_columns(action=actions, reward=rewards), action="action", reward="reward", kinds=kinds
-    )
+    reading: dict[str, Any] = {"kinds": kinds}
+    if like is not None:
+        reading = {"schema": like.schema, "action_labels": like.action_labels}
+    table = frame.with_columns(**told)
+    return Log.from_frame(table, action="action", reward="reward", propensity="chance", **reading)
 
 
 def _part(chosen: np.ndarray, size: Size, random: np.random.Generator) -> Part:

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from experiments.mnist.choices import Constant, Learnt, Method, PerAttribute, Uniform
-from experiments.mnist.data import Size
+from experiments.mnist.data import BOUNDED, Size
 from prudent import (
     CPVAE,
     CausalPVAE,
     Conservative,
     Imputation,
-    ImputedLogistic,
+    Known,
     MaximumExpectedReward,
     Sizes,
     TailAverse,
@@ -45,22 +45,21 @@ PAPER_TRAINING = Training(
     clip=1e3,
     weight_decay=0.0,
 )
-PAPER_MODEL = CPVAE(
-    members=1, samples=1, hide=0.5, propensity=ImputedLogistic(), sizes=PAPER_SIZES, training=PAPER_TRAINING
-)
+PAPER_MODEL = CPVAE(members=1, samples=1, hide=0.5, propensity=Known(), sizes=PAPER_SIZES, training=PAPER_TRAINING)
+"""With the true probabilities of the logged actions, which the paper estimates."""
 
 # --- ours ---
 
-OURS_SIZES = Sizes()
-OURS_TRAINING = Training(1e-3, batch=128, rounds=40, steps_per_round=100, patience=10)
-OURS_COMPLETIONS = 256
-SMOOTH_MODEL = CausalPVAE(members=3, samples=20, hide=0.3, sizes=OURS_SIZES, training=OURS_TRAINING)
+OURS_SIZES = Sizes(summary=128)
+OURS_TRAINING = Training(2e-3, batch=128, rounds=80, steps_per_round=50, patience=80)
+OURS_COMPLETIONS = 192
+SMOOTH_MODEL = CausalPVAE(members=5, samples=5, hide=0.3, sizes=OURS_SIZES, training=OURS_TRAINING)
 TYPED_MODEL = replace(SMOOTH_MODEL, types=16)
 
 OURS_STRATEGIES: tuple[Strategy, ...] = (
     MaximumExpectedReward(),
     Imputation(),
-    *(TailAverse(risk=risk) for risk in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)),
+    *(TailAverse(risk=risk) for risk in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)),
     *(Conservative(risk=risk) for risk in (0.3, 0.1, 0.01, 0.001)),
     *(Conservative(c=c) for c in PAPER_C),
 )
@@ -100,7 +99,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: the images, the replications, and the models at that size."""
+    """How much is run: the images, the replications, how many of them at once, and the models at that size."""
 
     name: str
     size: Size
@@ -109,13 +108,18 @@ class Effort:
     smooth: CausalPVAE = SMOOTH_MODEL
     typed: CausalPVAE = TYPED_MODEL
     completions: int = OURS_COMPLETIONS
+    together: int = 10
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         def ours(model: CausalPVAE, full_information: bool = False) -> Learnt:
-            return Learnt(model, OURS_STRATEGIES, self.completions, full_information=full_information)
+            # with full information a log is ten times as long
+            together = max(self.together // 5, 1) if full_information else self.together
+            return Learnt(model, OURS_STRATEGIES, self.completions, BOUNDED, full_information, together)
 
-        paper = Learnt(self.paper, paper_strategies(self.size), PAPER_COMPLETIONS, PAPER_PIXEL)
+        paper = Learnt(
+            self.paper, paper_strategies(self.size), PAPER_COMPLETIONS, PAPER_PIXEL, together=2 * self.together
+        )
 
         return (
             Entry(BEST, ours(self.typed), "ours"),
@@ -132,10 +136,9 @@ class Effort:
 def _smaller(name: str, size: Size, sizes: Sizes, training: Training, samples: int, completions: int) -> Effort:
     """The same methods with networks, training and draws cut down; two replications."""
     causal = {"members": 1, "samples": samples, "sizes": sizes, "training": training}
-    propensity = ImputedLogistic(imputations=1, folds=2)
-    paper = replace(PAPER_MODEL, propensity=propensity, sizes=sizes, training=training)
+    paper = replace(PAPER_MODEL, sizes=sizes, training=training)
     smooth, typed = replace(SMOOTH_MODEL, **causal), replace(TYPED_MODEL, **causal)
-    return Effort(name, size, 2, paper, smooth, typed, completions)
+    return Effort(name, size, 2, paper, smooth, typed, completions, together=2)
 
 
 EFFORTS = {
