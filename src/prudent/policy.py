@@ -21,6 +21,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.model import HasDensity, HasTypes, Model, price_completions, price_table
 from prudent.networks.draws import quasi_random
 from prudent.networks.layout import layout_of
+from prudent.networks.set_encoder import MANY_ATTRIBUTES
 from prudent.networks.training import use_compilation_cache
 from prudent.permission import Allowed, allowed_actions
 from prudent.progress import tracked
@@ -114,7 +115,8 @@ class Policy:
     costs: what taking an action costs, in reward units, by label. They weigh in the choice; rewards are reported
         without them.
     search: how hard to look for the worst plausible case. By default it is searched for where it decides (with a
-        `Conservative` strategy, or a floor); `Search(steps=0)` only looks among the completions drawn.
+        `Conservative` strategy, or a floor) and the table has at most 64 attributes: hundreds of cells that move freely
+        add up to a record that no case resembles. `Search(steps=0)` only looks among the completions drawn.
     seed: of the shared quasi-random draws. The same for all rows, so a row's advice does not depend on its neighbours.
     """
 
@@ -153,7 +155,8 @@ class Policy:
         able = isinstance(self.fitted.model, HasDensity) and not self.literal
         if search is None:
             decides = isinstance(self.strategy, Conservative) or self.floor is not None
-            return Search() if able and decides else Search(steps=0)
+            narrow = len(self.fitted.schema) <= MANY_ATTRIBUTES
+            return Search() if able and decides and narrow else Search(steps=0)
         if search.steps and not able:
             raise InputProblem(
                 "This model, or the paper's literal candidates, cannot be searched for a worst case; "

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -46,7 +47,7 @@ class ConditionalNetwork(eqx.Module):
     prior_mean: Float[Array, "action latent"]
     prior_log_scale: Float[Array, "action latent"]
 
-    def __init__(self, layout: Layout, actions: int, sizes: dict[str, int], key: PRNGKeyArray):
+    def __init__(self, layout: Layout, actions: int, sizes: dict[str, Any], key: PRNGKeyArray):
         keys = jax.random.split(key)
         latent = sizes["latent"]
         self.layout = layout

@@ -34,10 +34,28 @@ class PartialVAE(eqx.Module):
     encoder: SetEncoder
     decoder: Decoder
 
-    def __init__(self, layout: Layout, *, latent: int, width: Width, embedding: int, summary: int, key: PRNGKeyArray):
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        latent: int,
+        width: Width,
+        embedding: int,
+        summary: int,
+        rectified: bool = True,
+        key: PRNGKeyArray,
+    ):
         keys = jax.random.split(key)
         self.layout = layout
-        self.encoder = SetEncoder(layout, embedding=embedding, summary=summary, width=width, latent=latent, key=keys[0])
+        self.encoder = SetEncoder(
+            layout,
+            embedding=embedding,
+            summary=summary,
+            width=width,
+            latent=latent,
+            rectified=rectified,
+            key=keys[0],
+        )
         self.decoder = Decoder(layout, latent=latent, width=width, key=keys[1])
 
     @property

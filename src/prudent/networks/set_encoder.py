@@ -36,6 +36,9 @@ class SetEncoder(eqx.Module):
     The token of attribute j is [x_j, x_j·e_j, b_j]: the plain x_j and the bias b_j tell an observed zero from a gap,
     which x_j·e_j alone cannot. A category's token is its own embedding row and b_j. Tokens pass a shared net h, are
     summed over what was observed, and a network f turns the sum (and `context`, an action say) into q(z | x̃).
+
+    h is a linear layer with relu. Where it is not `rectified` the sum over attributes is a matrix product, which makes
+    hundreds of attributes many times faster; what is not linear is then left to f.
     """
 
     embeddings: tuple[Float[Array, "..."], ...]
@@ -43,6 +46,7 @@ class SetEncoder(eqx.Module):
     shared: eqx.nn.Linear
     network: Layers
     latent: int = eqx.field(static=True)
+    rectified: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class SetEncoder(eqx.Module):
         summary: int,
         width: Width,
         latent: int,
+        rectified: bool = True,
         key: PRNGKeyArray,
     ):
         keys = jax.random.split(key, 2 * len(layout.groups) + 2)
@@ -66,7 +71,7 @@ class SetEncoder(eqx.Module):
         self.shared = eqx.nn.Linear(embedding + 2, summary, key=keys[-2])
         outputs = 2 * latent + latent * (latent - 1) // 2
         self.network = Layers(summary + context, outputs, pair(width), key=keys[-1])
-        self.latent = latent
+        self.latent, self.rectified = latent, rectified
 
     def summary(self, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
         """g(h(s₁), …, h(s_|O|)): the sum over observed attributes of the shared net's answer."""
@@ -74,20 +79,25 @@ class SetEncoder(eqx.Module):
         for group, own, seen, embedding, bias in zip(
             layout.groups, cells, observed, self.embeddings, self.biases, strict=True
         ):
-            tokens = self._first_layer(own if group.embedded else numbers(group, own), embedding, bias)
-            total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(tokens), 0.0), axis=0)
-        # relu leaves no negative summands: the sum grows with their number, and would drown the network that reads it
+            constant, slope = self._brackets(embedding, bias)
+            own = own if group.embedded else numbers(group, own)
+            if self.rectified:
+                moved = jnp.einsum("jc,jch->jh", own, slope) if group.embedded else own[:, None] * slope
+                total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(moved + constant), 0.0), axis=0)
+            else:
+                shown = jnp.where(seen[:, None] if group.embedded else seen, own, 0.0)
+                total = total + jnp.tensordot(shown, slope, shown.ndim) + seen.astype(constant.dtype) @ constant
+        # the sum grows with the number of summands, and would drown the network that reads it
         return total / max(layout.attributes / MANY_ATTRIBUTES, 1.0)
 
-    def _first_layer(self, own: Array, embedding: Array, bias: Array) -> Float[Array, "attribute summary"]:
-        # h's linear layer applied to [x, x·e, b] is x·(w_x + W_e e) + (b·w_b + constant): the bracket does not depend
-        # on the record, so under vmap it is computed once, and 784 attributes cost no more than 784 products.
+    def _brackets(self, embedding: Array, bias: Array) -> tuple[Array, Array]:
+        # h's linear layer applied to [x, x·e, b] is x·(w_x + W_e e) + (b·w_b + constant), and to a category's token
+        # W_e e + (…): the brackets do not depend on the record, so under vmap they are computed once
         weight = self.shared.weight
         of_value, of_embedding, of_bias = weight[:, 0], weight[:, 1:-1], weight[:, -1]
         constant = bias[:, None] * of_bias[None, :] + jnp.asarray(self.shared.bias)[None, :]
-        if own.ndim == 2:  # one-hot categories select their embedding row
-            return jnp.einsum("jc,jce,he->jh", own, embedding, of_embedding) + constant
-        return own[:, None] * (of_value[None, :] + embedding @ of_embedding.T) + constant
+        slope = embedding @ of_embedding.T
+        return constant, slope if embedding.ndim == 3 else slope + of_value[None, :]
 
     def __call__(
         self, layout: Layout, cells: Cells, observed: tuple[Array, ...], context: Float[Array, " context"] | None = None
