@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,8 @@ from jax.scipy.special import logsumexp
 
 import prudent
 from prudent import checks
-from prudent.models.typed import TypedModel, _alike
+from prudent.models.typed import TypedModel, _alike, calibrated
+from prudent.networks.draws import quasi_random
 from prudent.networks.reward import TypeNetwork
 from prudent.storage import load
 
@@ -118,6 +120,24 @@ def test_explanation_and_measuring_speak_of_types(fitted, later):
     )
     assert "Recommended" in str(advice[0].explain())
     assert np.isfinite(advice.measuring.expected_gain[~advice.encoded.observed]).all()
+
+
+def test_temperature_makes_networks_as_sure_as_held_out_rows_allow(fitted):
+    """Log-odds that were doubled are found out and brought back; the networks' own hardly need it."""
+    log = log_of_types(7)
+    scale = fitted.model.scale
+    rewards = ((log.rewards - float(scale.location)) / float(scale.scale)).astype(np.float32)
+    records = {"values": log.values, "observed": log.observed, "action": log.actions, "reward": rewards}
+    records = {name: jnp.asarray(column[:256]) for name, column in records.items()}
+    points = jnp.asarray(quasi_random(32, fitted.model.draw_size, 0).reshape(2, 16, -1))
+    at_rest = float(calibrated(fitted.model, records, jnp.ones(256), points).temperature)
+    assert 0.7 <= at_rest <= 2.0
+    loud = eqx.tree_at(
+        lambda m: (m.networks.arrays.reward.network.layers[-1], m.networks.arrays.reward.linear),
+        fitted.model,
+        replace_fn=lambda part: jax.tree.map(lambda leaf: 2.0 * leaf, part),
+    )
+    assert float(calibrated(loud, records, jnp.ones(256), points).temperature) == pytest.approx(2 * at_rest, rel=0.25)
 
 
 def test_doubt_is_that_of_a_mean(fitted):

@@ -34,6 +34,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--from", dest="start", type=int, default=0, metavar="I", help="run replications from this one")
     parser.add_argument("--to", dest="stop", type=int, metavar="J", help="and up to, not including, this one")
     parser.add_argument("--entries", nargs="+", metavar="NAME", help="run only these")
+    parser.add_argument(
+        "--together", type=int, metavar="N", help="replications learnt in one program"
+    )
     parser.add_argument("--seed", type=int, default=TEST_SEED, help="of the data and the methods (default 0, the test)")
     parser.add_argument(
         "--out",
@@ -62,6 +65,8 @@ def _is_test(options: argparse.Namespace) -> bool:
 def check(options: argparse.Namespace) -> None:
     owner, count = "experiments.mnist", options.replications
     require(count >= 2, owner, "replications", "be at least 2, for a standard error", count)
+    together = options.together
+    require(together is None or together >= 1, owner, "together", "be at least 1", together)
     require(0 <= options.start < options.stop, owner, "from", "be at least 0 and below 'to'", options.start)
     require(options.stop <= count, owner, "to", "be at most the number of replications", options.stop)
     known = [entry.name for entry in settings.EFFORTS[options.size].entries]
@@ -86,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.tables_only:
         entries = [entry for entry in effort.entries if options.entries is None or entry.name in options.entries]
         pieces = plan(entries, range(options.start, options.stop), effort.size, options.seed)
-        failures = run(pieces, options.pieces, options.machine)
+        failures = run(pieces, options.pieces, options.machine, options.together)
     results = summarise(effort, options.replications, options.seed, options.pieces)
     write_json(results, options.out / "mnist.json")
     write_page(results, showcase_of(effort, options.seed, options.pieces), options.out)

@@ -70,7 +70,7 @@ class Chosen:
 class Method(Protocol):
     """Whatever chooses an action for every test image of some replications.
 
-    together: how many replications are best asked about at once.
+    together: how many replications are best asked about at once. It is no part of what is asked, only of how.
     """
 
     @property
@@ -84,7 +84,7 @@ class Constant:
     """The same action for every image."""
 
     action: int
-    together: int = 1
+    together: int = field(default=1, repr=False)
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         return [Chosen(("",), np.full((1, len(one.tested.labels)), self.action)) for one in replications]
@@ -94,7 +94,7 @@ class Constant:
 class Uniform:
     """Any action, at random."""
 
-    together: int = 1
+    together: int = field(default=1, repr=False)
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         return [Chosen(("",), self._actions(one)) for one in replications]
@@ -118,7 +118,7 @@ class Learnt:
     completions: int
     pixel: AskedKind = BOUNDED
     full_information: bool = False
-    together: int = 1
+    together: int = field(default=1, repr=False)
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         first = self._log(replications[0], None)

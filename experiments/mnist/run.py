@@ -34,21 +34,21 @@ class Batch:
         return None if any(own is None for own in found) else [own for own in found if own is not None]
 
 
-def run(pieces: Sequence[Piece], folder: Path, machine: str) -> list[kept.Failure[Batch]]:
+def run(pieces: Sequence[Piece], folder: Path, machine: str, together: int | None = None) -> list[kept.Failure[Batch]]:
     def work(batch: Batch, told: kept.Told) -> None:
         replications = [piece.data() for piece in batch.pieces]
         chosen = batch.pieces[0].entry.method.choose(replications, told)
         for piece, replication, own in zip(batch.pieces, replications, chosen, strict=True):
             piece.save(judged(piece, replication, own, machine), folder)
 
-    return kept.run(batches(pieces), folder, work)
+    return kept.run(batches(pieces, together), folder, work)
 
 
-def batches(pieces: Sequence[Piece]) -> list[Batch]:
+def batches(pieces: Sequence[Piece], together: int | None = None) -> list[Batch]:
     """In the order of the pieces; where a batch begins does not depend on which pieces were asked for."""
 
     def place(piece: Piece) -> tuple[str, int]:
-        return piece.entry.name, piece.index // piece.entry.method.together
+        return piece.entry.name, piece.index // (together or piece.entry.method.together)
 
     return [Batch(tuple(group)) for _, group in groupby(pieces, place)]
 

@@ -31,7 +31,7 @@ from prudent.models.fitting import (
 from prudent.models.learning import Prepared, fit_one
 from prudent.models.model import Model
 from prudent.models.partial_vae import PartialVAE, log_mean
-from prudent.models.typed import TypedModel, first_profiles, type_doubts
+from prudent.models.typed import TypedModel, calibrated, first_profiles, type_doubts
 from prudent.networks.draws import quasi_random
 from prudent.networks.layers import pair
 from prudent.networks.layout import Layout, layout_of
@@ -42,6 +42,7 @@ from prudent.schema import Schema
 
 DOUBT_ROWS = 20_000
 DOUBT_SAMPLES = 16
+CALIBRATION_DRAWS = 64
 
 
 class CausalNetwork(eqx.Module):
@@ -160,6 +161,15 @@ def _known_types(networks: Members, data: dict[str, np.ndarray], log: Log, seed:
     return type_doubts(networks, records, jnp.asarray(counted), points)
 
 
+def _calibrated(model: TypedModel, data: dict[str, np.ndarray], rows: np.ndarray, seed: int) -> TypedModel:
+    padded = np.resize(rows, bucket(len(rows)))
+    counted = (np.arange(len(padded)) < len(rows)).astype(np.float32)
+    records = {name: jnp.asarray(column[padded]) for name, column in data.items()}
+    each = -(-CALIBRATION_DRAWS // model.members)
+    points = quasi_random(each * model.members, model.draw_size, seed).reshape(model.members, each, -1)
+    return calibrated(model, records, jnp.asarray(counted), jnp.asarray(points))
+
+
 def _some_rows(
     networks: Members, data: dict[str, np.ndarray], rows: np.ndarray, seed: int
 ) -> tuple[np.ndarray, dict[str, Array], Array]:
@@ -221,7 +231,7 @@ class CausalPVAE:
         networks = initialise(partial(self.network, schema, actions), self.members, 0)
         scale = RewardScale(jnp.float32(0), jnp.float32(1))
         if self.types > 1:
-            return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)))
+            return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)), jnp.float32(1))
         features = pair(self.sizes.of(schema)["width"])[-1] + 1
         return CausalModel(networks, scale, jnp.zeros((self.members, actions, features, features)))
 
@@ -256,9 +266,9 @@ class CausalPVAE:
         """The fitted model, with what the log leaves open about its prices."""
         networks, scale, data = trained.networks, prepared.scale, prepared.columns
         active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
-        model = (
-            TypedModel(networks, scale, _known_types(networks, data, log, seed))
-            if self.types > 1
-            else CausalModel(networks, scale, known_directions(networks, data, log, seed))
-        )
+        if self.types > 1:
+            model = TypedModel(networks, scale, _known_types(networks, data, log, seed), jnp.float32(1))
+            model = _calibrated(model, data, trained.held_out, seed)
+        else:
+            model = CausalModel(networks, scale, known_directions(networks, data, log, seed))
         return Fitted.of(self, log, model, report_of(log, trained, active, prepared.propensity))

@@ -124,4 +124,5 @@ def _train(
 
 def _part(trained: Trained, members: slice) -> Trained:
     arrays = jax.tree.map(lambda leaf: leaf[members], trained.networks.arrays)
-    return Trained(Members(arrays, trained.networks.shared), trained.history[:, members], trained.best_round[members])
+    networks = Members(arrays, trained.networks.shared)
+    return Trained(networks, trained.history[:, members], trained.best_round[members], trained.held_out)

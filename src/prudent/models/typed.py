@@ -23,17 +23,21 @@ from prudent.tabular import single_thread
 FIRST_GUESS_ROWS = 20_000
 FIRST_GUESS_HIDE = 0.3
 GUESSES = 2
+TIE = 1e-4
+TEMPERATURES = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8, 3.4, 4.0)
 
 
 class TypedModel(Model):
     """Fitted CausalPVAE with types. What is plausible of a record with gaps is then a list of types, not of records.
 
     `doubts` are the standard deviations of the types' (standardised) rewards, from how many logged rows taught them.
+    `temperature` is what the networks' log-odds are divided by, so that they are as sure as held-out rows allow.
     """
 
     networks: Members
     scale: RewardScale
     doubts: Float[Array, "member type action"]
+    temperature: Float[Array, ""]
 
     @property
     def members(self) -> int:
@@ -53,7 +57,8 @@ class TypedModel(Model):
         return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
-        return self.scale.restore(self.networks.each(lambda network: network.price(values)))
+        shares = jnp.exp(self.log_shares(values))
+        return self.scale.restore(jnp.einsum("mk,mka->ma", shares, self.networks.each(lambda n: n.reward.profiles)))
 
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         shares = jnp.exp(self.log_shares(values))
@@ -65,7 +70,8 @@ class TypedModel(Model):
 
     def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
         """log p(type | x) of every member, for a complete record."""
-        return self.networks.each(lambda network: network.reward.log_shares(network.inputs(values)))
+        raw = self.networks.each(lambda network: network.reward.log_shares(network.inputs(values)))
+        return jax.nn.log_softmax(raw / self.temperature)
 
     def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
         """The types a record may be of: each with its posterior share, its rewards and the completion that shows it
@@ -84,7 +90,8 @@ class TypedModel(Model):
         density = jnp.log(jnp.maximum(_alike(rewards, doubts) @ mass, 1e-30))
         rows = jnp.concatenate([jnp.argmax(density)[None], jnp.arange(mass.size)])
         log_weights = jnp.log(mass / jnp.sum(mass))[rows].at[0].set(-jnp.inf)
-        log_density = density[rows]
+        # another member's twin of the densest type may tie with it; as c goes to 1, x̂ alone must remain
+        log_density = density[rows].at[0].add(TIE)
         table = PriceTable(
             self.scale.restore(rewards)[rows],
             log_weights,
@@ -217,3 +224,39 @@ def type_doubts(
         return 1.0 / jnp.sqrt(1.0 + likely.T @ taken / network.reward.noise[None, :] ** 2)
 
     return networks.each(member)
+
+
+def calibrated(
+    model: TypedModel, records: dict[str, Array], counted: Float[Array, " row"], points: Array
+) -> TypedModel:
+    """The model at the temperature under which held-out rewards are likeliest (Guo et al., ICML 2017, for mixtures).
+
+    A network that has learnt its rows by heart is surer of new ones than it may be, and a tail is made of what is
+    unlikely. `counted` is 1 for the rows to judge by and 0 for padding.
+    """
+    fit = _held_out_fit(eqx.tree_at(lambda m: m.temperature, model, jnp.float32(1.0)), records, points)
+    best = jnp.argmax(counted @ fit)
+    return eqx.tree_at(lambda m: m.temperature, model, jnp.array(TEMPERATURES, jnp.float32)[best])
+
+
+@eqx.filter_jit
+def _held_out_fit(
+    model: TypedModel, records: dict[str, Array], points: Float[Array, "member sample uniform"]
+) -> Float[Array, "row temperature"]:
+    """log p(R | x̃, a) of every row at every temperature."""
+    rewards, log_noise = model.networks.each(lambda n: (n.reward.profiles, jnp.log(n.reward.noise)))
+
+    def row(record: dict[str, Array]) -> Float[Array, " temperature"]:
+        completions = model.complete(record["values"], record["observed"], points, False)
+        weights, raw = jnp.exp(completions.log_weights[1:]), jax.vmap(model.log_shares)(completions.values[1:])
+        action = record["action"]
+        apart = (record["reward"] - rewards[:, :, action]) / jnp.exp(log_noise[:, action])[:, None]
+        likely = jnp.exp(-0.5 * apart**2 - log_noise[:, action][:, None])
+
+        def at(temperature: Array) -> Float[Array, ""]:
+            shares = jnp.einsum("d,dmk->mk", weights, jax.nn.softmax(raw / temperature))
+            return jnp.log(jnp.maximum(jnp.sum(shares * likely), 1e-12))
+
+        return jax.vmap(at)(jnp.array(TEMPERATURES))
+
+    return jax.lax.map(row, records, batch_size=8)

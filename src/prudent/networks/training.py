@@ -52,6 +52,7 @@ class Trained(NamedTuple):
     networks: "Members"
     history: np.ndarray  # held-out criterion, [round, member]
     best_round: np.ndarray  # [member]
+    held_out: np.ndarray  # rows that no member learnt from
 
 
 class _State(NamedTuple):
@@ -246,4 +247,4 @@ def train(
             "Training found no finite bound on held-out rows; some cells are probably extreme. Look at the ranges that "
             "'prudent inspect' shows, and leave such a column out or correct it."
         )
-    return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round)
+    return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round, np.sort(held))
