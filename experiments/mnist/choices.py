@@ -70,7 +70,8 @@ class Chosen:
 class Method(Protocol):
     """Whatever chooses an action for every test image of some replications.
 
-    together: how many replications are best asked about at once. It is no part of what is asked, only of how.
+    together: how many replications are asked about at once. What is learnt depends on it a little, since those that are
+    learnt together share their seed.
     """
 
     @property
@@ -84,7 +85,7 @@ class Constant:
     """The same action for every image."""
 
     action: int
-    together: int = field(default=1, repr=False)
+    together: int = 1
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         return [Chosen(("",), np.full((1, len(one.tested.labels)), self.action)) for one in replications]
@@ -94,14 +95,14 @@ class Constant:
 class Uniform:
     """Any action, at random."""
 
-    together: int = field(default=1, repr=False)
+    together: int = 1
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         return [Chosen(("",), self._actions(one)) for one in replications]
 
     @staticmethod
     def _actions(replication: Replication) -> np.ndarray:
-        random = np.random.default_rng([replication.own_seed, DIGITS])
+        random = np.random.default_rng([replication.own_seed, DIGITS, 1])
         return random.integers(DIGITS, size=(1, len(replication.tested.labels)))
 
 
@@ -118,7 +119,7 @@ class Learnt:
     completions: int
     pixel: AskedKind = BOUNDED
     full_information: bool = False
-    together: int = field(default=1, repr=False)
+    together: int = 1
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         first = self._log(replications[0], None)

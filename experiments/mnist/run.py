@@ -1,7 +1,7 @@
-"""Run the pieces that are not there yet. One that fails is told at the end and loses no other."""
+"""Run the pieces that are not there yet. One that fails is told at the end and loses none but those of its batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -34,23 +34,31 @@ class Batch:
         return None if any(own is None for own in found) else [own for own in found if own is not None]
 
 
-def run(pieces: Sequence[Piece], folder: Path, machine: str, together: int | None = None) -> list[kept.Failure[Batch]]:
+def run(pieces: Sequence[Piece], replications: int, folder: Path, machine: str) -> list[kept.Failure[Batch]]:
     def work(batch: Batch, told: kept.Told) -> None:
-        replications = [piece.data() for piece in batch.pieces]
-        chosen = batch.pieces[0].entry.method.choose(replications, told)
-        for piece, replication, own in zip(batch.pieces, replications, chosen, strict=True):
+        data = [piece.data() for piece in batch.pieces]
+        chosen = batch.pieces[0].entry.method.choose(data, told)
+        for piece, replication, own in zip(batch.pieces, data, chosen, strict=True):
             piece.save(judged(piece, replication, own, machine), folder)
 
-    return kept.run(batches(pieces, together), folder, work)
+    return kept.run(batches(pieces, replications), folder, work)
 
 
-def batches(pieces: Sequence[Piece], together: int | None = None) -> list[Batch]:
-    """In the order of the pieces; where a batch begins does not depend on which pieces were asked for."""
+def batches(pieces: Sequence[Piece], replications: int) -> list[Batch]:
+    """In the order of the pieces. A batch is whole whichever of its pieces were asked for, so that nothing depends on
+    how the work was shared."""
 
     def place(piece: Piece) -> tuple[str, int]:
-        return piece.entry.name, piece.index // (together or piece.entry.method.together)
+        return piece.entry.name, piece.index // piece.entry.method.together
 
-    return [Batch(tuple(group)) for _, group in groupby(pieces, place)]
+    found = []
+    for _, group in groupby(pieces, place):
+        one = next(group)
+        together = one.entry.method.together
+        start = one.index // together * together
+        every = range(start, min(start + together, replications))
+        found.append(Batch(tuple(replace(one, index=index) for index in every)))
+    return found
 
 
 def judged(piece: Piece, replication: Replication, chosen: Chosen, machine: str) -> Kept:

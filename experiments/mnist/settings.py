@@ -99,7 +99,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: the images, the replications, how many of them at once, and the models at that size."""
+    """How much is run: the images, the replications, and the models at that size.
+
+    paper_together: replications of the paper's model in one program; its networks and batches are small.
+    """
 
     name: str
     size: Size
@@ -108,17 +111,15 @@ class Effort:
     smooth: CausalPVAE = SMOOTH_MODEL
     typed: CausalPVAE = TYPED_MODEL
     completions: int = OURS_COMPLETIONS
-    together: int = 5
+    paper_together: int = 10
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         def ours(model: CausalPVAE, full_information: bool = False) -> Learnt:
-            # with full information a log is ten times as long
-            together = max(self.together // 5, 1) if full_information else self.together
-            return Learnt(model, OURS_STRATEGIES, self.completions, BOUNDED, full_information, together)
+            return Learnt(model, OURS_STRATEGIES, self.completions, BOUNDED, full_information)
 
         paper = Learnt(
-            self.paper, paper_strategies(self.size), PAPER_COMPLETIONS, PAPER_PIXEL, together=2 * self.together
+            self.paper, paper_strategies(self.size), PAPER_COMPLETIONS, PAPER_PIXEL, together=self.paper_together
         )
 
         return (
@@ -138,7 +139,7 @@ def _smaller(name: str, size: Size, sizes: Sizes, training: Training, samples: i
     causal = {"members": 1, "samples": samples, "sizes": sizes, "training": training}
     paper = replace(PAPER_MODEL, sizes=sizes, training=training)
     smooth, typed = replace(SMOOTH_MODEL, **causal), replace(TYPED_MODEL, **causal)
-    return Effort(name, size, 2, paper, smooth, typed, completions, together=2)
+    return Effort(name, size, 2, paper, smooth, typed, completions, paper_together=2)
 
 
 EFFORTS = {

@@ -1,15 +1,15 @@
 """From results to the pages: their tables are written by the run, and a test compares them."""
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments import pages
-from experiments.mnist.data import SIDE
+from experiments.mnist.pictures import write_pictures
 from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED
+from experiments.mnist.showcase import write_showcase
 from experiments.pages import Results, Table
 
 PAGES = ("README.md", "DETAILS.md")
@@ -120,13 +120,8 @@ def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
     project = [folder.parents[1] / "README.md"] if folder.resolve() == Path(__file__).parent else []
     for page in (*(folder / name for name in PAGES), *project):
         page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
-    if find_spec("experiments.mnist.pictures"):
-        from experiments.mnist.pictures import write_pictures
-
-        write_pictures(results, folder / "pictures")
-    if showcase and results["side"] == SIDE and find_spec("experiments.mnist.showcase"):
-        from experiments.mnist.showcase import write_showcase
-
+    write_pictures(results, folder / "pictures")
+    if showcase:
         write_showcase(out / "showcase.npz", folder / "pictures")
 
 

@@ -39,9 +39,13 @@ def _is_numeric(value: object) -> bool:
 
 def check_bounds(name: str, bounds: Sequence[float]) -> None:
     """Raise the sentence for bounds that leave no room between them."""
-    numbers = len(bounds) == 2 and all(map(is_number, bounds))
-    # a quarter of the range may become the scale, which must be a number above 0
-    if not (numbers and 0 < (float(bounds[1]) - float(bounds[0])) / 4 < math.inf):
+    try:
+        numbers = len(bounds) == 2 and all(map(is_number, bounds))
+        # a quarter of the range may become the scale, which must be a number above 0
+        fits = numbers and 0 < (float(bounds[1]) - float(bounds[0])) / 4 < math.inf
+    except OverflowError:
+        fits = False
+    if not fits:
         raise InputProblem(
             f"The bounds of column '{name}' must be two finite numbers, the lower first, as in (0, 100). "
             f"Got {bounds!r} instead; levels in an order are written as texts, as in ['1', '2', '3']."
@@ -55,7 +59,8 @@ def check_kinds(kinds: Mapping[str, AskedKind]) -> None:
             raise InputProblem(f"Column '{name}' cannot have the kind {asked!r}; the kinds are {', '.join(KINDS)}.")
         if not isinstance(asked, (str, list, tuple)):
             raise InputProblem(
-                f"Column '{name}' must be given a kind or a list of labels, lowest first. Got {asked!r} instead."
+                f"Column '{name}' must be given a kind, a list of labels, lowest first, or two numbers as bounds. "
+                f"Got {asked!r} instead."
             )
         if _are_numbers(asked):
             check_bounds(name, cast(Sequence[float], asked))

@@ -59,7 +59,7 @@ def checked_settings(settings: Sequence[Strategy]) -> tuple[Strategy, ...]:
     right = len(settings) > 0 and all(isinstance(setting, Strategy) for setting in settings)
     require(right, "frontier", "settings", "be strategies, e.g. [Conservative(risk=0.05)]", settings)
     for setting in settings:
-        literal = isinstance(setting, Conservative) and setting.paper_literal
+        literal = getattr(setting, "paper_literal", False)
         must = "be strategies that always choose alike from the same completions"
         require(not (setting.stochastic or literal), "frontier", "settings", must, setting)
     return settings

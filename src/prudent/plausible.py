@@ -56,7 +56,8 @@ class PlausibleMass:
     gaps: how many numbers are missing.
     held: the posterior mass inside the set, from the model's weighted completions.
     gaussian: the same if the posterior over the gaps were Gaussian: 1 − risk_of_c(c, gaps), or 1 − risk where the
-        policy was given a risk. Categories are no part of this map; the completions do count them.
+        policy was given a risk. Categories are no part of this map; the completions do count them. It says nothing of
+        a model with types, whose plausible set does not depend on the number of gaps.
     """
 
     gaps: np.ndarray

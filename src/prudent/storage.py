@@ -34,7 +34,7 @@ from prudent.schema import Schema
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 3
+VERSION = 4
 SETTINGS: dict[str, Callable[..., Any]] = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}
 PROPENSITIES: dict[str, Callable[..., Any]] = {
     "imputed_logistic": ImputedLogistic,

@@ -53,11 +53,12 @@ def complete_records_have_one_price(policy: Policy, encoded: Encoded) -> None:
 
     A model with types stays unsure which type a complete record is of, and says so.
     """
-    if isinstance(policy.fitted.model, HasTypes):
-        return
     for values, observed in _records(_head(encoded, 3)):
         whole = np.asarray(policy.detail(values, observed)[0].values[0])
-        table = policy.detail(whole, np.ones_like(observed))[1]
+        completions, table = policy.detail(whole, np.ones_like(observed))
+        hold(bool((np.asarray(completions.values) == whole).all()), 1, "a complete record was completed.")
+        if isinstance(policy.fitted.model, HasTypes):
+            continue
         prices = np.asarray(table.prices)
         hold(close(prices, np.broadcast_to(prices[:1], prices.shape)), 1, "a complete record has more than one price.")
         hold(close(table.action_entropy, 0.0), 1, "the best action of a complete record is unsure.")

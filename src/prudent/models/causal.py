@@ -43,6 +43,7 @@ from prudent.schema import Schema
 DOUBT_ROWS = 20_000
 DOUBT_SAMPLES = 16
 CALIBRATION_DRAWS = 64
+MOST_TYPES = 256
 
 
 class CausalNetwork(eqx.Module):
@@ -220,7 +221,8 @@ class CausalPVAE:
 
     def __post_init__(self) -> None:
         check_settings("CausalPVAE", self.members, self.samples, self.hide)
-        require(is_whole(self.types, 1), "CausalPVAE", "types", "be a whole number of at least 1", self.types)
+        fits = is_whole(self.types, 1) and self.types <= MOST_TYPES
+        require(fits, "CausalPVAE", "types", f"be a whole number from 1 to {MOST_TYPES}", self.types)
         check_parts("CausalPVAE", self.sizes, self.training, self.weights)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> CausalNetwork:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
+import polars as pl
 from jaxtyping import PRNGKeyArray
 
-from prudent.errors import InputProblem
+from prudent.errors import InputProblem, require
 from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Progress, RewardScale, check_log
@@ -16,6 +17,8 @@ from prudent.networks.draws import quasi_random
 from prudent.networks.training import Loss, Members, Trained, Training, train
 from prudent.propensity import FittedPropensity
 from prudent.schema import Schema
+
+FEWEST_SHARED = 20
 
 
 class Prepared(NamedTuple):
@@ -65,7 +68,7 @@ def fit_one(settings: Settings, log: Log, seed: int, progress: Progress | bool |
 
 
 def fit_many(
-    settings: Settings, logs: Sequence[Log], seed: int = 0, progress: Progress | bool | None = None
+    settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progress | bool | None = None
 ) -> list[Fitted]:
     """A model for each log, all trained side by side in one program: for simulation studies and their replications.
 
@@ -73,6 +76,8 @@ def fit_many(
     Much faster than one after the other, above all on a GPU, and as large in memory as all logs together, `members`
     times.
     """
+    able = isinstance(settings, Settings)
+    require(able, "fit_many", "settings", "be a CausalPVAE or a CPVAE, e.g. CausalPVAE(members=1)", settings)
     logs = list(logs)
     if not logs:
         raise InputProblem("fit_many needs at least one log. Got none.")
@@ -86,6 +91,12 @@ def fit_many(
                 f"The logs of fit_many must have one schema, the same actions and the same number of rows, and log "
                 f"{at + 1} differs from log 1; read them all with the schema and action_labels of the first."
             )
+    shared = int(np.all([log.rewarded for log in logs], axis=0).sum())
+    if shared < FEWEST_SHARED:
+        raise InputProblem(
+            f"The logs of fit_many hold out the same rows, and only {shared} rows have an action and a reward in all "
+            f"of them; at least {FEWEST_SHARED} are needed. Fit the logs one by one."
+        )
     prepared = [settings.prepare(log, seed) for log in logs]
     columns = [own.columns for own in prepared]
     own = {name: np.repeat(np.stack([log[name] for log in columns]), settings.members, axis=0) for name in columns[0]}
@@ -116,6 +127,7 @@ def _train(
         seed=seed,
         # rows that are held out are so for all
         judged=np.all([log.rewarded for log in logs], axis=0),
+        records=_records(logs[0]),
         own=own,
         start=settings.start(logs, prepared, seed),
         progress=progress,
@@ -126,3 +138,9 @@ def _part(trained: Trained, members: slice) -> Trained:
     arrays = jax.tree.map(lambda leaf: leaf[members], trained.networks.arrays)
     networks = Members(arrays, trained.networks.shared)
     return Trained(networks, trained.history[:, members], trained.best_round[members], trained.held_out)
+
+
+def _records(log: Log) -> np.ndarray:
+    """A number per row that equal records share: what was learnt of one must not be judged by its twin."""
+    cells = pl.DataFrame(np.where(log.observed, log.values, np.float32(np.nan)))
+    return cells.hash_rows().to_numpy()

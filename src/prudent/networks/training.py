@@ -181,6 +181,17 @@ def _orders(rows: np.ndarray, shape: tuple[int, int, int], generator: np.random.
     return np.stack(orders).reshape(shape).astype(np.int32)
 
 
+def _held_out(candidates: np.ndarray, count: int, records: np.ndarray | None) -> np.ndarray:
+    """The first rows, and with each row all others of its record, until there are `count`."""
+    if records is None:
+        return candidates[:count]
+    _, first, place, sizes = np.unique(records[candidates], return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    before = np.empty(len(order), int)
+    before[order] = np.cumsum(sizes[order]) - sizes[order]
+    return candidates[before[place.reshape(-1)] < count]
+
+
 def _padded(columns: dict[str, np.ndarray], rows: int, axis: int) -> dict[str, Array]:
     """More rows at the end, which are never drawn."""
 
@@ -200,13 +211,15 @@ def train(
     members: int,
     seed: int,
     judged: np.ndarray | None = None,
+    records: np.ndarray | None = None,
     own: dict[str, np.ndarray] | None = None,
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Callable[[int, int], None] | bool | None = None,
 ) -> Trained:
     """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
 
-    `judged` marks the rows that can be held out (with a reward, say); `progress(done, total)` is told after each round.
+    `judged` marks the rows that can be held out (with a reward, say), and rows with the same number in `records` are
+    held out together; `progress(done, total)` is told after each round.
     `own` are columns [member, row, ...] in which members differ: a thousand replications of a study are one program.
     `start` may give the new networks something to begin from.
     """
@@ -215,7 +228,7 @@ def train(
     rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
     candidates = generator.permutation(np.arange(rows) if judged is None else np.flatnonzero(judged))
-    held = candidates[: min(max(len(candidates) // 7, 1), 2000)]
+    held = _held_out(candidates, min(max(len(candidates) // 7, 1), 2000), records)
     fitted = np.setdiff1d(np.arange(rows), held)
     held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
