@@ -330,7 +330,7 @@ def test_extreme_numbers_keep_a_positive_finite_scale():
     ("table", "kinds", "ignore", "sentence"),
     [
         ({"x": [1, 2]}, {"x": "number"}, (), "cannot have the kind 'number'; the kinds are real, positive, count"),
-        ({"x": [1, 2]}, {"x": 3}, (), "must be given a kind or a list of labels"),
+        ({"x": [1, 2]}, {"x": 3}, (), "must be given a kind, a list of labels"),
         ({"age": [1, 2]}, {"aeg": "real"}, (), "no column 'aeg' .* Did you mean 'age'"),
         ({"age": [1, 2]}, None, ["site"], "no column 'site' .* There is 'age'"),
         ({"x": [1, 2], "y": [1, 2]}, {"x": "real"}, ["x"], "drop it from kinds"),
