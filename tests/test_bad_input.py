@@ -135,7 +135,7 @@ CASES = {
     "Log.from_frame(7, action='dose', reward='outcome')": "A table must be a pandas, polars or pyarrow frame",
     "Log.from_frame(frame, action='dose', reward='outcome', kinds={'ward': 'colour'})": "cannot have the kind 'colour'",
     "Log.from_frame(frame, action='dose', reward='outcome', kinds={'word': 'real'})": "no column 'word'",
-    "Log.from_frame(frame, action='dose', reward='outcome', kinds={'ward': 3})": "must be given a kind, a list of labels",
+    "Log.from_frame(frame, action='dose', reward='outcome', kinds={'ward': 3})": "must be given a kind, a list",
     "Log.from_frame(frame, action='dose', reward='outcome', ignore=['x'])": "The table has no column 'x' (to ignore).",
     "Log.from_frame(frame, action='dose', reward='outcome', propensity='marker')": "Propensity column 'marker' holds",
     "SPVAE(propensity=Known()).fit(log)": "The log has no column of logged probabilities",

@@ -142,7 +142,12 @@ def test_of_many_strategies_those_are_shown_that_stand_for_all(tmp_path: Path):
 def row(group: str, model: str, strategy: str, mean: float, below: float) -> dict[str, Any]:
     name = f"{model}, {strategy}" if strategy else model
     rewards = [0.7, 0.2, 0.05, 0.02, 0.01, 0.01, 0.005, 0.004, below / 1000, 0.0]
-    numbers = {"mean": mean, "below": below, "actions": [0.05, 0.1, 0.2, 0.25, 0.2, 0.1, 0.05, 0.05, 0.0, 0.0]}
+    numbers = {
+        "replications": 100,
+        "mean": mean,
+        "below": below,
+        "actions": [0.05, 0.1, 0.2, 0.25, 0.2, 0.1, 0.05, 0.05, 0.0, 0.0],
+    }
     return {"name": name, "group": group, "model": model, "strategy": strategy, "rewards": rewards} | numbers
 
 

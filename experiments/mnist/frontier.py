@@ -50,7 +50,7 @@ def stretched(number: float, unit: float) -> float:
     return math.copysign(math.log1p(abs(number) / unit), number)
 
 
-def frontier_picture(rows: Sequence[Results], replications: int, width: float = 980.0) -> Picture:
+def frontier_picture(rows: Sequence[Results], width: float = 980.0) -> Picture:
     title = "Mean reward against rewards below −7"
     models = by_model(rows)
     panel = Box(MARGIN + 36, MARGIN + 58, width - MARGIN, MARGIN + 58 + 520)
@@ -66,7 +66,7 @@ def frontier_picture(rows: Sequence[Results], replications: int, width: float = 
     elements += [mark for spot in reversed(spots) for mark in _mark(spot, 4.4)]
     elements += _numbers(spots, panel)
     note = (
-        f"{replications} replications. Both axes are even near 0 and logarithmic further out. Lines join the "
+        f"{_replications(rows)}. Both axes are even near 0 and logarithmic further out. Lines join the "
         "strategies of one model from bold to careful: TailAverse whole, Conservative by risk dashed, by a fixed c "
         "dotted."
     )
@@ -220,3 +220,12 @@ def _key_line(model: str, spot: _Spot, left: float, y: float, each: float) -> li
         Text(left + each - 52, y, f"{spot.mean:.2f}".replace("-", "−"), 11, "end"),
         Text(left + each, y, f"{spot.below:.2f}", 11, "end"),
     ]
+
+
+def _replications(rows: Sequence[Results]) -> str:
+    """
+    >>> _replications([{"replications": 2}, {"replications": 100}])
+    '2 to 100 replications of a row'
+    """
+    counts = sorted({row["replications"] for row in rows})
+    return f"{counts[0]} to {counts[-1]} replications of a row" if len(counts) > 1 else f"{counts[0]} replications"

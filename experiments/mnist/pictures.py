@@ -23,7 +23,7 @@ def write_pictures(results: Results, folder: Path) -> None:
     """`frontier.svg`, and where the paper's model or ours was run `actions.svg` and `rewards.svg`."""
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[Results] = results["rows"]
-    (folder / "frontier.svg").write_text(frontier_picture(rows, results["replications"]).svg(), encoding="utf-8")
+    (folder / "frontier.svg").write_text(frontier_picture(rows).svg(), encoding="utf-8")
     models = compared(rows)
     if models:
         (folder / "actions.svg").write_text(actions_picture(models).svg(), encoding="utf-8")

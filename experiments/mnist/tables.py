@@ -15,6 +15,7 @@ from experiments.pages import Results, Table
 PAGES = ("README.md", "DETAILS.md")
 OURS = "◆"
 NONE = "–"
+HEADS = ("row", "mean R", "R < −7 in 1000", "replications", "paper: mean R", "paper: R < −7")
 Row = dict[str, Any]
 
 TOLD = {
@@ -38,18 +39,19 @@ def main_table(results: Results) -> Table:
         or (row["model"] in (BEST, limit) and row["strategy"] in TOLD[row["group"]])
     ]
     best = max((row["mean"] for row in kept if row["group"] != "limit"), default=None)
-    lines = [(_marked(row), _bold(_mean(row), row["mean"] == best), _below(row), *_printed(row)) for row in kept]
-    return Table(("row", "mean R", "R < −7 in 1000", "paper: mean R", "paper: R < −7"), lines)
+    lines = [
+        (_marked(row), _bold(_mean(row), row["mean"] == best), _below(row), str(row["replications"]), *_printed(row))
+        for row in kept
+    ]
+    return Table(HEADS, lines)
 
 
 def short_table(results: Results) -> Table:
     """For the project's own page."""
     wanted = {BEST: ("MaximumExpectedReward", "TailAverse(risk=0.05)"), PAPER: tuple(PRINTED), "constant 5": ("",)}
     kept = [row for row in _ordered(results) if row["strategy"] in wanted.get(row["model"], ())]
-    return Table(
-        ("row", "mean R", "R < −7 in 1000", "paper: mean R", "paper: R < −7"),
-        [(_marked(row), _mean(row), _below(row), *_printed(row)) for row in kept],
-    )
+    lines = [(_marked(row), _mean(row), _below(row), str(row["replications"]), *_printed(row)) for row in kept]
+    return Table(HEADS, lines)
 
 
 def every_table(results: Results) -> Table:
