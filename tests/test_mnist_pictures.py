@@ -142,12 +142,8 @@ def test_of_many_strategies_those_are_shown_that_stand_for_all(tmp_path: Path):
 def row(group: str, model: str, strategy: str, mean: float, below: float) -> dict[str, Any]:
     name = f"{model}, {strategy}" if strategy else model
     rewards = [0.7, 0.2, 0.05, 0.02, 0.01, 0.01, 0.005, 0.004, below / 1000, 0.0]
-    numbers = {
-        "replications": 100,
-        "mean": mean,
-        "below": below,
-        "actions": [0.05, 0.1, 0.2, 0.25, 0.2, 0.1, 0.05, 0.05, 0.0, 0.0],
-    }
+    actions = [0.05, 0.1, 0.2, 0.25, 0.2, 0.1, 0.05, 0.05, 0.0, 0.0]
+    numbers = {"replications": 3, "mean": mean, "below": below, "actions": actions}
     return {"name": name, "group": group, "model": model, "strategy": strategy, "rewards": rewards} | numbers
 
 
@@ -164,7 +160,7 @@ def results() -> dict[str, Any]:
             name = repr(strategy).removesuffix("()")
             rows.append(row("ours", model, name, -0.4 - 0.1 * at - 0.04 * step, 1.5 / (1 + step)))
     rows.append(row("limit", "full information", "MaximumExpectedReward", -0.01, 0.0))
-    return {"rows": rows, "replications": 3}
+    return {"rows": rows}
 
 
 def told(svg: str) -> str:
@@ -196,8 +192,8 @@ def pictures(folder: Path) -> list[Picture]:
     rows = results()["rows"]
     models = compared(rows)
     showcase = Showcase.read(archive(folder, (*STRATEGIES, "TailAverse(risk=0.2)", "MostOftenBest")))
-    alone = frontier_picture(rows[:1], 1)
-    return [frontier_picture(rows, 3), alone, actions_picture(models), rewards_picture(models), sheet(showcase)]
+    alone = frontier_picture(rows[:1])
+    return [frontier_picture(rows), alone, actions_picture(models), rewards_picture(models), sheet(showcase)]
 
 
 def test_no_word_leaves_a_picture_or_covers_another(tmp_path: Path):
