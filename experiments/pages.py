@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from prudent.errors import InputProblem
+
 Results = dict[str, Any]
 
 
@@ -46,6 +48,16 @@ def write_json(results: Results, path: Path) -> None:
     text = json.dumps(results, indent=1, ensure_ascii=False)
     short = re.sub(r"[\[{]\s+[^\[\]{}]*?[\]}]", lambda found: " ".join(found[0].split()), text)  # innermost on one line
     path.write_text(short + "\n", encoding="utf-8")
+
+
+def refuse_to_lose(before: Mapping[str, int], now: Mapping[str, int], stored: Path) -> None:
+    """Rows that took hours must not vanish because their pieces are elsewhere. Both map a row to its replications."""
+    poorer = [name for name, count in before.items() if now.get(name, 0) < count]
+    if poorer:
+        raise InputProblem(
+            f"{len(poorer)} rows of {stored} would have fewer replications, or none, such as '{poorer[0]}': their "
+            "pieces are not there under the settings of now. Run them, or say --forget."
+        )
 
 
 def standard_error(values: np.ndarray) -> float:

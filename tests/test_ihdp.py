@@ -133,7 +133,10 @@ def test_an_interrupted_run_goes_on(
     first, second, _ = sorted((tmp_path / "pieces").rglob("*.npz"))
     first.unlink()
     second.write_bytes(second.read_bytes()[:100])
-    command.main([*options, "--tables-only"])
+    assert command.main([*options, "--tables-only"]) == 2
+    assert "such as 'constant, shared 0.3'" in capsys.readouterr().err
+    assert results_of(tmp_path)["pages"]["shared"]["shares"]["0.3"]["constant"]["n"] == 5
+    assert command.main([*options, "--tables-only", "--forget"]) == 0
     assert results_of(tmp_path)["pages"]["shared"]["shares"]["0.3"] == {}
     capsys.readouterr()
     command.main(options)

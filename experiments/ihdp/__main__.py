@@ -7,6 +7,7 @@ python -m experiments.ihdp --tables-only                      results, tables an
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from experiments.ihdp.run import run
 from experiments.ihdp.summary import summarise
 from experiments.ihdp.tables import write_page
 from experiments.kept import tell_failures, this_machine
-from experiments.pages import write_json
+from experiments.pages import Results, refuse_to_lose, write_json
 from prudent.errors import InputProblem, require
 
 RESULTS = Path(__file__).parent / "results"
@@ -43,6 +44,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--pieces", type=Path, default=Path("build/ihdp"), help="where work is kept (default build/ihdp)"
     )
     parser.add_argument("--machine", default=this_machine(), help="in words, for the table of seconds")
+    parser.add_argument("--forget", action="store_true", help="let rows go whose pieces are not there any more")
     parser.add_argument("--tables-only", action="store_true", help="run nothing")
     return parser.parse_args(arguments)
 
@@ -78,17 +80,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = options_of(arguments)
     try:
         check(options)
+        return _run(options)
     except InputProblem as problem:
         print(problem, file=sys.stderr)
         return 2
+
+
+def _run(options: argparse.Namespace) -> int:
     pages = settings.pages(options.replications, options.fresh_replications, tuple(options.shares))
     failures = []
     if not options.tables_only:
         failures = run(plan(chosen(pages, options), options.seed), options.pieces, options.machine)
     results = summarise(pages, options.seed, options.pieces)
-    write_json(results, options.out / "ihdp.json")
+    stored = options.out / "ihdp.json"
+    if stored.exists() and not options.forget:
+        refuse_to_lose(_counts(json.loads(stored.read_text())), _counts(results), stored)
+    write_json(results, stored)
     write_page(results, options.out.parent)
     return tell_failures(failures)
+
+
+def _counts(results: Results) -> dict[str, int]:
+    return {
+        f"{name}, {page} {share}": row["n"]
+        for page, own in results["pages"].items()
+        for share, rows in own["shares"].items()
+        for name, row in rows.items()
+    }
 
 
 if __name__ == "__main__":

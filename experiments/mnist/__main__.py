@@ -20,7 +20,7 @@ from experiments.mnist.pieces import plan
 from experiments.mnist.run import run
 from experiments.mnist.summary import showcase_of, summarise
 from experiments.mnist.tables import main_table, write_page
-from experiments.pages import Results, write_json
+from experiments.pages import Results, refuse_to_lose, write_json
 from prudent.errors import InputProblem, require
 
 RESULTS = Path(__file__).parent / "results"
@@ -95,26 +95,17 @@ def _run(options: argparse.Namespace) -> int:
         pieces = plan(entries, range(options.start, options.stop), effort.size, options.seed)
         failures = run(pieces, options.replications, options.pieces, options.machine)
     results = summarise(effort, options.replications, options.seed, options.pieces)
-    _refuse_to_lose(results, options)
-    write_json(results, options.out / "mnist.json")
+    stored = options.out / "mnist.json"
+    if stored.exists() and not options.forget:
+        refuse_to_lose(_counts(json.loads(stored.read_text())), _counts(results), stored)
+    write_json(results, stored)
     write_page(results, showcase_of(effort, options.seed, options.pieces), options.out)
-    print(f"\n{main_table(results).markdown()}\n\nin full: {options.out / 'mnist.json'}")
+    print(f"\n{main_table(results).markdown()}\n\nin full: {stored}")
     return tell_failures(failures)
 
 
-def _refuse_to_lose(results: Results, options: argparse.Namespace) -> None:
-    """Rows that took hours must not vanish because their pieces are elsewhere."""
-    stored = options.out / "mnist.json"
-    if options.forget or not stored.exists():
-        return
-    before = {row["name"]: row["replications"] for row in json.loads(stored.read_text())["rows"]}
-    now = {row["name"]: row["replications"] for row in results["rows"]}
-    poorer = [name for name, count in before.items() if now.get(name, 0) < count]
-    if poorer:
-        raise InputProblem(
-            f"{len(poorer)} rows of {stored} would have fewer replications, or none, such as '{poorer[0]}': their "
-            f"pieces are not in {options.pieces} under the settings of now. Run them, or say --forget."
-        )
+def _counts(results: Results) -> dict[str, int]:
+    return {row["name"]: row["replications"] for row in results["rows"]}
 
 
 if __name__ == "__main__":

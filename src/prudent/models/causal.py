@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.completions import Completions
 from prudent.errors import is_whole, require
 from prudent.log import Log
 from prudent.models import partial_vae
+from prudent.models.causal_graph import CausalGraphModel
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import (
     Progress,
@@ -29,7 +29,6 @@ from prudent.models.fitting import (
     training_arrays,
 )
 from prudent.models.learning import Prepared, fit_one
-from prudent.models.model import Model
 from prudent.models.partial_vae import PartialVAE, log_mean
 from prudent.models.typed import TypedModel, calibrated, first_profiles, type_doubts
 from prudent.networks.draws import quasi_random
@@ -88,29 +87,10 @@ class CausalLoss:
         return -bound, bound
 
 
-class CausalModel(Model):
+class CausalModel(CausalGraphModel):
     """Fitted CausalPVAE: completions from the importance-weighted partial VAE, prices from the reward network."""
 
-    networks: Members
-    scale: RewardScale
     known: Float[Array, "member action feature feature"]
-
-    @property
-    def members(self) -> int:
-        return self.networks.count
-
-    @property
-    def draw_size(self) -> int:
-        return self.networks.shared.features.draw_size
-
-    def complete(
-        self,
-        values: Float[Array, " attribute"],
-        observed: Bool[Array, " attribute"],
-        uniforms: Float[Array, "member sample uniform"],
-        literal: bool,
-    ) -> Completions:
-        return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
 
     def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
         return partial_vae.log_density_given(self.networks, lambda n: n.features, values, evidence)
@@ -123,10 +103,6 @@ class CausalModel(Model):
             return jnp.linalg.norm(known @ network.reward.hidden(network.inputs(values)), axis=1)
 
         return self.scale.scale * self.networks.each(one, self.known)
-
-    @property
-    def noise(self) -> Float[Array, " action"]:
-        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
 
 
 def known_directions(

@@ -8,12 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from prudent.completions import Completions, PriceTable
-from prudent.models import partial_vae
-from prudent.models.fitting import RewardScale
-from prudent.models.model import Model
+from prudent.models.causal_graph import CausalGraphModel
 from prudent.networks.layers import Width
 from prudent.networks.layout import Layout
 from prudent.networks.reward import RewardNetwork
@@ -27,34 +25,15 @@ TIE = 1e-4
 TEMPERATURES = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8, 3.4, 4.0)
 
 
-class TypedModel(Model):
+class TypedModel(CausalGraphModel):
     """Fitted CausalPVAE with types. What is plausible of a record with gaps is then a list of types, not of records.
 
     `doubts` are the standard deviations of the types' (standardised) rewards, from how many logged rows taught them.
     `temperature` is what the networks' log-odds are divided by, so that they are as sure as held-out rows allow.
     """
 
-    networks: Members
-    scale: RewardScale
     doubts: Float[Array, "member type action"]
     temperature: Float[Array, ""]
-
-    @property
-    def members(self) -> int:
-        return self.networks.count
-
-    @property
-    def draw_size(self) -> int:
-        return self.networks.shared.features.draw_size
-
-    def complete(
-        self,
-        values: Float[Array, " attribute"],
-        observed: Bool[Array, " attribute"],
-        uniforms: Float[Array, "member sample uniform"],
-        literal: bool,
-    ) -> Completions:
-        return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         shares = jnp.exp(self.log_shares(values))
@@ -63,10 +42,6 @@ class TypedModel(Model):
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         shares = jnp.exp(self.log_shares(values))
         return self.scale.scale * jnp.sqrt(jnp.einsum("mk,mka->ma", shares**2, self.doubts**2))
-
-    @property
-    def noise(self) -> Float[Array, " action"]:
-        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
 
     def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
         """log p(type | x) of every member, for a complete record."""

@@ -1,0 +1,38 @@
+"""What every model of the graph z → x → R ← a has in common once it is fitted."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from prudent.completions import Completions
+from prudent.models import partial_vae
+from prudent.models.fitting import RewardScale
+from prudent.models.model import Model
+from prudent.networks.training import Members
+
+
+class CausalGraphModel(Model):
+    """Completions from the importance-weighted partial VAE; how rewards are priced is left to its two kinds."""
+
+    networks: Members
+    scale: RewardScale
+
+    @property
+    def members(self) -> int:
+        return self.networks.count
+
+    @property
+    def draw_size(self) -> int:
+        return self.networks.shared.features.draw_size
+
+    def complete(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        literal: bool,
+    ) -> Completions:
+        return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
+
+    @property
+    def noise(self) -> Float[Array, " action"]:
+        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
