@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from experiments.batches import batches
 from experiments.mnist import __main__ as command
 from experiments.mnist import data, settings
+from experiments.mnist.aims import aims, failures
 from experiments.mnist.choices import Chosen, PerAttribute, of_completions, shown_rows
 from experiments.mnist.data import Part, Replication, Size
 from experiments.mnist.pieces import Piece
-from experiments.mnist.run import batches
 from experiments.mnist.settings import BEST, EFFORTS, Entry
 from experiments.mnist.summary import Outcome
 from experiments.mnist.tables import PAGES, TABLES, filled
@@ -329,6 +330,42 @@ def test_the_constant_5_is_what_the_paper_s_most_careful_row_does_worse_than():
     assert np.mean([own.rewards.mean() for own in outcomes]) == pytest.approx(-2.5, abs=0.08)
     assert np.mean([own.rewards.mean() for own in outcomes]) > settings.PRINTED["Conservative(c=0.001)"][0]
     assert max(own.below for own in outcomes) == 0
+
+
+# --- what was aimed at ---
+
+
+def scored(group: str, model: str, mean: float, below: float) -> dict[str, Any]:
+    name = {"name": f"{model}, MaximumExpectedReward", "strategy": "MaximumExpectedReward"}
+    return {"group": group, "model": model, "mean": mean, "mean_error": 0.01, "below": below} | name
+
+
+def test_aims_are_judged_by_the_row_that_comes_nearest():
+    rows = [
+        scored("limit", "told", -0.1, 0.0),
+        scored("ours", "bold", -0.3, 2.0),
+        scored("ours", "careful", -0.8, 0.1),
+        scored("ours", "too careful", -1.0, 0.0),
+        scored("paper", settings.PAPER, -2.5, 0.0),
+    ]
+    found = [(row["model"], reached) for _, row, reached in aims(rows)]
+    assert found == [("bold", True), ("careful", False), (settings.PAPER, False)]
+    rows[2]["below"], rows[4]["mean"] = 0.0, -1.17
+    assert [reached for _, _, reached in aims(rows)] == [True, True, True]
+    assert [words for words, _, _ in aims(rows[:1])] == []
+
+
+def test_failures_are_counted_by_image():
+    truths = {index: Replication.of(index, 0, replace(SMALL, images=5000)) for index in (0, 1)}
+    answers = {index: np.where(own.tested.labels == 9, 0, own.tested.labels) for index, own in truths.items()}
+    found = failures(answers, truths)
+    nines = [own.tested.chosen[own.tested.labels == 9] for own in truths.values()]
+    both = np.intersect1d(nines[0], nines[1])
+    assert {own["image"] for own in found} == set(np.concatenate(nines))
+    assert {own["image"] for own in found[: len(both)]} == set(both), "what fails most often comes first"
+    assert all((own["below"], own["tested"]) == (2, 2) for own in found[: len(both)])
+    assert all(own["digit"] == 9 and own["answers"] == [0] for own in found)
+    assert failures({index: own.tested.labels for index, own in truths.items()}, truths) == []
 
 
 # --- the pages ---

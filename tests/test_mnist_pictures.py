@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from experiments.mnist.aims import failures_picture
 from experiments.mnist.cases import MOST, Showcase
 from experiments.mnist.frontier import frontier_picture
 from experiments.mnist.images import ABSENT, image_uri
@@ -188,12 +189,34 @@ def test_the_best_of_ours_stands_beside_the_paper():
     assert compared(results()["rows"][:2]) == {}
 
 
+def left(images: int) -> dict[str, Any]:
+    """Results of which `images` images are left, each answered in three ways."""
+    own = [{"image": 9 * at, "digit": at % 10, "answers": [0, 1, 2], "below": 2, "tested": 21} for at in range(images)]
+    return {"images": 5000, "side": 14, "left": {"row": "ours, TailAverse", "decisions": 100_000, "images": own}}
+
+
+@pytest.mark.parametrize(("images", "note"), [(0, "0 earned"), (5, "on 5 of 5000 images."), (20, "first 14 are shown")])
+def test_what_is_left_is_shown(images: int, note: str):
+    svg = failures_picture(left(images)).svg()
+    assert svg.count("<image ") == min(images, 14)
+    assert "Of 100 000 answers" in told(svg)
+    assert note in told(svg)
+    assert ("an 8, answered" in told(svg)) == (images > 8)
+
+
 def pictures(folder: Path) -> list[Picture]:
     rows = results()["rows"]
     models = compared(rows)
     showcase = Showcase.read(archive(folder, (*STRATEGIES, "TailAverse(risk=0.2)", "MostOftenBest")))
     alone = frontier_picture(rows[:1])
-    return [frontier_picture(rows), alone, actions_picture(models), rewards_picture(models), sheet(showcase)]
+    return [
+        frontier_picture(rows),
+        alone,
+        actions_picture(models),
+        rewards_picture(models),
+        sheet(showcase),
+        failures_picture(left(14)),
+    ]
 
 
 def test_no_word_leaves_a_picture_or_covers_another(tmp_path: Path):

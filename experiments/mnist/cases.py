@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
-from experiments.mnist.order import representatives
+from experiments.order import representatives
 from prudent.pictures.axes import Scale, nice_ticks
 from prudent.pictures.palette import FADED, INK, OTHERS, RULE, SERIES, SOFT, WASH, Colour
 from prudent.pictures.picture import SHAPES, Area, Box, Element, Line, Point, Shape, Text

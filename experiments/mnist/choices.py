@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from experiments.chosen import Chosen, chosen_actions, name_of
 from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
 from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse, fit_many
 from prudent.completions import PriceTable
 from prudent.models.fitted import Fitted
-from prudent.policy import Policy, judge_together
+from prudent.policy import Policy
 from prudent.schema import AskedKind, Schema
 from prudent.search import Search
 from prudent.strategies import Strategy, worst_over
@@ -46,25 +47,6 @@ class PerAttribute(Strategy):
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         return worst_over(table, self.plausible(table))
-
-
-def name_of(strategy: Strategy) -> str:
-    """
-    >>> name_of(MaximumExpectedReward()), name_of(Conservative(c=0.7, paper_literal=True))
-    ('MaximumExpectedReward', 'Conservative(c=0.7)')
-    """
-    return repr(strategy).removesuffix("()").replace(", paper_literal=True", "")
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Actions [strategy, test image], and how long it took; `fitted` where a model was."""
-
-    strategies: tuple[str, ...]
-    actions: np.ndarray
-    fit_seconds: float = 0.0
-    choose_seconds: float = 0.0
-    fitted: Fitted | None = field(default=None, repr=False)
 
 
 class Method(Protocol):
@@ -148,12 +130,7 @@ def policy_of(fitted: Fitted, strategy: Strategy, completions: int) -> Policy:
 
 def actions_of(fitted: Fitted, strategies: Sequence[Strategy], cases: object, completions: int) -> np.ndarray:
     """The action of every strategy for every case, [strategy, case]; all strategies see the same completions."""
-    encoded = fitted.schema.encode(cases)
-    policies = [policy_of(fitted, strategy, completions) for strategy in strategies]
-    labels = np.array(fitted.action_labels)
-    judged = judge_together(policies, encoded)
-    chosen = [policy.probabilities(own, encoded).argmax(axis=1) for policy, own in zip(policies, judged, strict=True)]
-    return labels[np.stack(chosen)]
+    return chosen_actions([policy_of(fitted, strategy, completions) for strategy in strategies], cases)
 
 
 def showcase(chosen: Chosen, replication: Replication, completions: int) -> dict[str, np.ndarray]:

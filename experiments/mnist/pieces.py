@@ -1,31 +1,13 @@
 """Pieces of the experiment: one entry on one replication, kept as a file once it is done."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from experiments.kept import folder_name, read_arrays, settings_of, write_arrays
+from experiments.chosen import Kept
+from experiments.kept import folder_name, settings_of
 from experiments.mnist.data import Replication, Size
 from experiments.mnist.settings import BEST, Entry
-
-SHOWCASE = "showcase_"
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """What is kept of an entry's choices: actions [strategy, test image], and how long they took where.
-
-    showcase: arrays by name, empty but in the one piece that makes it.
-    """
-
-    strategies: tuple[str, ...]
-    actions: np.ndarray
-    fit_seconds: float
-    choose_seconds: float
-    machine: str
-    showcase: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -44,6 +26,14 @@ class Piece:
     @property
     def words(self) -> str:
         return f"{self.entry.name}, replication {self.index}"
+
+    @property
+    def together(self) -> int:
+        return self.entry.method.together
+
+    def at(self, index: int) -> "Piece":
+        """The same of another replication."""
+        return replace(self, index=index)
 
     @property
     def shows(self) -> bool:
@@ -65,24 +55,10 @@ class Piece:
 
     def load(self, folder: Path) -> Kept | None:
         """What is kept, or None where there is nothing, or nothing whole, or the settings were others."""
-        kept = read_arrays(self.path(folder), self.fingerprint)
-        if kept is None:
-            return None
-        shown = {name.removeprefix(SHOWCASE): own for name, own in kept.items() if name.startswith(SHOWCASE)}
-        strategies = tuple(str(name) for name in kept["strategies"])
-        seconds = float(kept["fit_seconds"]), float(kept["choose_seconds"])
-        return Kept(strategies, kept["actions"].astype(np.int64), *seconds, str(kept["machine"]), shown)
+        return Kept.load(self.path(folder), self.fingerprint)
 
     def save(self, kept: Kept, folder: Path) -> None:
-        arrays = {
-            "strategies": np.array(kept.strategies),
-            "actions": kept.actions.astype(np.uint8),
-            "fit_seconds": np.array(kept.fit_seconds),
-            "choose_seconds": np.array(kept.choose_seconds),
-            "machine": np.array(kept.machine),
-        }
-        shown = {f"{SHOWCASE}{name}": own for name, own in kept.showcase.items()}
-        write_arrays(self.path(folder), self.fingerprint, arrays | shown)
+        kept.save(self.path(folder), self.fingerprint)
 
 
 def plan(entries: Iterable[Entry], indices: Iterable[int], size: Size, seed: int) -> list[Piece]:

@@ -27,6 +27,8 @@ PAPER = "CPVAE (paper's settings)"
 
 THRESHOLD = -7.0
 """A reward below it is a disaster."""
+AIM, CAREFUL_AIM = -0.42, -0.9
+"""What was aimed at before the experiment was run: a mean reward, and the mean of a strategy that has no disaster."""
 
 # --- the paper's settings, of its appendix ---
 

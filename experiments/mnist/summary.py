@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.chosen import Kept
+from experiments.mnist.aims import failures, most_careful
 from experiments.mnist.data import DIGITS, Replication
-from experiments.mnist.pieces import Kept, Piece
+from experiments.mnist.pieces import Piece
 from experiments.mnist.settings import GROUPS, THRESHOLD, Effort, Entry
 from experiments.pages import Results, plain, standard_error
 
@@ -48,6 +50,7 @@ def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Res
     truths = {index: Replication.of(index, seed, effort.size) for index in range(replications)}
     entries = sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))
     found = [(entry, _kept(entry, effort, seed, truths, folder)) for entry in entries]
+    rows = [row for entry, kept in found if len(kept) > 1 for row in _rows(entry, kept, truths)]
     machines = dict.fromkeys(own.machine for _, kept in found for own in kept.values())
     return {
         "images": min(effort.size.images, len(truths[0].tested.labels) + len(truths[0].actions)),
@@ -56,7 +59,8 @@ def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Res
         "tested": len(truths[0].tested.labels),
         "replications": replications,
         "seed": seed,
-        "rows": [row for entry, kept in found if len(kept) > 1 for row in _rows(entry, kept, truths)],
+        "rows": rows,
+        "left": _left(rows, {entry.name: kept for entry, kept in found}, truths),
         "machine": ", ".join(machines),
     }
 
@@ -66,6 +70,17 @@ def showcase_of(effort: Effort, seed: int, folder: Path) -> dict[str, np.ndarray
     pieces = (Piece(entry, effort.size, seed, 0) for entry in effort.entries)
     found = (piece.load(folder) for piece in pieces if piece.shows)
     return next((kept.showcase for kept in found if kept is not None), {})
+
+
+def _left(rows: Sequence[Results], kept: dict[str, dict[int, Kept]], truths: Truths) -> Results | None:
+    """What our most careful row of a good mean has left of disasters, image by image."""
+    row = most_careful(rows)
+    if row is None:
+        return None
+    pieces = kept[row["model"]]
+    actions = {index: own.actions[own.strategies.index(row["strategy"])] for index, own in pieces.items()}
+    decisions = sum(map(len, actions.values()))
+    return {"row": row["name"], "decisions": decisions, "images": failures(actions, truths)}
 
 
 def _kept(entry: Entry, effort: Effort, seed: int, truths: Truths, folder: Path) -> dict[int, Kept]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments import pages
+from experiments.mnist.aims import aims, failures_picture
 from experiments.mnist.pictures import write_pictures
 from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED
 from experiments.mnist.showcase import write_showcase
@@ -54,6 +55,32 @@ def short_table(results: Results) -> Table:
     return Table(HEADS, lines)
 
 
+def aims_table(results: Results) -> Table:
+    """What was aimed at before anything was run, and what came of it."""
+    heads = ("aim", "nearest row", "mean R", "R < −7 in 1000", "replications without any", "reached")
+    lines = [
+        (words, _marked(row), _mean(row), _below(row), _percent(row["never_below"]), "yes" if reached else "no")
+        for words, row, reached in aims(_ordered(results))
+    ]
+    return Table(heads, lines)
+
+
+def left_table(results: Results) -> Table:
+    """The images on which our most careful row of a good mean still failed."""
+    left = (results["left"] or {"images": []})["images"]
+    lines = [
+        (
+            str(own["image"]),
+            str(own["digit"]),
+            ", ".join(map(str, own["answers"])),
+            str(own["below"]),
+            str(own["tested"]),
+        )
+        for own in left
+    ]
+    return Table(("image", "it was", "answered", "tests with R < −7", "tests"), lines)
+
+
 def every_table(results: Results) -> Table:
     heads = ("mean R", "R < −7 in 1000", "never below −7", "right answers", "mean R on unseen images", "replications")
     lines = [
@@ -99,6 +126,8 @@ def runs_table(results: Results) -> Table:
 TABLES: dict[str, Callable[[Results], Table]] = {
     "digits": main_table,
     "mnist": short_table,
+    "aims": aims_table,
+    "left": left_table,
     "every row": every_table,
     "actions": shares_table("actions"),
     "distances": shares_table("rewards"),
@@ -123,6 +152,8 @@ def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
     for page in (*(folder / name for name in PAGES), *project):
         page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
     write_pictures(results, folder / "pictures")
+    if results["left"]:
+        (folder / "pictures" / "left.svg").write_text(failures_picture(results).svg(), encoding="utf-8")
     if showcase:
         write_showcase(out / "showcase.npz", folder / "pictures")
 
