@@ -18,12 +18,29 @@ from rich.console import Console
 from rich.table import Table
 
 import prudent
-from benchmarks.rivals import RIVALS
+from prudent.baselines.policies import (
+    ActionAsFeature,
+    Boosting,
+    ChainedImputation,
+    ChainedPolicyForest,
+    Forest,
+    PerAction,
+    Rival,
+)
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
 FRESH = 2000
 MODELS = {"CausalPVAE": prudent.CausalPVAE(), "SPVAE": prudent.SPVAE(), "CPVAE": prudent.CPVAE()}
+RIVALS: dict[str, Rival] = {
+    "gradient boosting per action": Boosting(PerAction(), stages=(25, 50, 100, 200)),
+    "gradient boosting, action as feature": Boosting(ActionAsFeature(), stages=(50, 100, 200, 400, 800)),
+    "mean + forests per action": Forest(PerAction()),
+    "mean + forest, action as feature": Forest(ActionAsFeature()),
+    "MICE + forests per action": Forest(PerAction(), ChainedImputation()),
+    "MICE + forests, action as feature": Forest(ActionAsFeature(), ChainedImputation()),
+    "MICE + policy forest (EconML)": ChainedPolicyForest(),
+}
 STRATEGIES: dict[str, tuple[prudent.Strategy, str, dict[str, Any]]] = {
     "Imputation()": (prudent.Imputation(), "imputation", {}),
     "MostOftenBest()": (prudent.MostOftenBest(), "most often best", {}),
