@@ -73,7 +73,7 @@ class InsulinWorld:
     @property
     def kinds(self) -> dict[str, str]:
         """The kind of each attribute's column, as `Log.from_frame(kinds=…)` takes it."""
-        return dict.fromkeys(NAMES, "real")
+        return {name: "real" if name in ("trend", "insulin_on_board", "hour") else "positive" for name in NAMES}
 
     @property
     def patients(self) -> Patients:

@@ -1,0 +1,129 @@
+"""Whatever chooses a dose for every test meal: rules, rivals, and models of the package with their strategies."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from experiments.chosen import Chosen, chosen_actions, name_of
+from experiments.kept import Told
+from experiments.t1d.data import Replication
+from prudent import CPVAE, SPVAE, CausalPVAE, Search, fit_many
+from prudent.baselines.policies import Rival
+from prudent.models.fitted import Fitted
+from prudent.strategies import Strategy
+
+
+class Rule(Protocol):
+    def choose(self, replication: Replication, told: Told) -> Chosen: ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same dose for every meal: each dose is a row."""
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        units = replication.units
+        doses = np.arange(len(units))[:, None]
+        names = tuple(f"{unit:g} units" for unit in units)
+        return Chosen(names, np.repeat(doses, len(replication.tested.theta), axis=1))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Any dose, at random."""
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        meals, doses = replication.tested.theta.shape
+        random = np.random.default_rng([replication.draw.own_seed, doses])
+        return Chosen(("",), random.integers(doses, size=(1, meals)))
+
+
+@dataclass(frozen=True)
+class AsLogged:
+    """What the clinic gave."""
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        return Chosen(("",), replication.tested.actions[None])
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The best dose by the truth."""
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        return Chosen(("",), replication.tested.theta.argmax(axis=1)[None])
+
+
+@dataclass(frozen=True)
+class BolusCalculator:
+    """The rule that clinics and pumps use, with gaps filled by the means of the log, and the nearest dose there is."""
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        from prudent.worlds.insulin import calculated_bolus
+
+        cells = replication.tested.values
+        means = np.nanmean(replication.learnt_from.values, axis=0)
+        units = calculated_bolus(np.where(np.isnan(cells), means[None], cells))
+        apart = np.abs(units[:, None] - np.array(replication.units)[None])
+        return Chosen(("",), apart.argmin(axis=1)[None])
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """One rival in some variants, each a row under its own name."""
+
+    variants: tuple[tuple[str, Rival], ...]
+
+    def choose(self, replication: Replication, told: Told) -> Chosen:
+        part, seed = replication.learnt_from, replication.draw.own_seed
+        numeric, doses = np.zeros(part.values.shape[1], bool), len(replication.units)
+        actions, fitting, choosing = [], 0.0, 0.0
+        for at, (_, rival) in enumerate(self.variants):
+            told(at, len(self.variants))
+            begun = time.perf_counter()
+            fitted = rival.fit(part.values, numeric, part.actions, part.rewards, doses, seed=seed)
+            learnt = time.perf_counter()
+            actions.append(fitted.predict(replication.tested.values))
+            fitting, choosing = fitting + learnt - begun, choosing + time.perf_counter() - learnt
+        return Chosen(tuple(name for name, _ in self.variants), np.stack(actions), fitting, choosing)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A model of the package, fitted to the log, and the strategies that choose by it.
+
+    completions: of every test meal, and worse ones are not searched for: every strategy sees the same. complete: learn
+    from and choose for records without gaps. together: replications that are learnt in one program.
+    """
+
+    model: CausalPVAE | SPVAE | CPVAE
+    strategies: tuple[Strategy, ...]
+    completions: int
+    complete: bool = False
+    together: int = 1
+
+    def choose_all(self, replications: Sequence[Replication], told: Told) -> list[Chosen]:
+        first = replications[0].log(self.complete)
+        logs = [first, *(one.log(self.complete, first) for one in replications[1:])]
+        begun = time.perf_counter()
+        seed = replications[0].draw.own_seed
+        many = len(logs) > 1
+        models = fit_many(self.model, logs, seed, told) if many else [self.model.fit(first, seed, told)]
+        seconds = (time.perf_counter() - begun) / len(logs)
+        return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
+
+    def _chosen(self, fitted: Fitted, replication: Replication, fit_seconds: float) -> Chosen:
+        begun = time.perf_counter()
+        policies = [
+            fitted.policy(strategy, completions=self.completions, search=Search(steps=0))
+            for strategy in self.strategies
+        ]
+        actions = chosen_actions(policies, replication.cases(self.complete))
+        names = tuple(name_of(strategy) for strategy in self.strategies)
+        return Chosen(names, actions, fit_seconds, time.perf_counter() - begun, fitted)
+
+
+Method = Rule | Learnt

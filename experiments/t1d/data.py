@@ -1,0 +1,203 @@
+"""Insulin doses as logged decisions: what is learnt from, what is tested on, and what every dose would have brought."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from experiments.kept import read_arrays, write_arrays
+from prudent import Log
+
+LEARNT, TESTED = 0, 1
+MECHANISMS = ("mcar", "mar")
+
+
+class World(Protocol):
+    """Draws meals of a clinic: records with gaps, what was given, and the reward of every dose."""
+
+    @property
+    def units(self) -> tuple[float, ...]: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def kinds(self) -> Mapping[str, Any]: ...
+    def sample(self, rows: int, seed: int = 0) -> Any: ...
+
+
+class Clinic(Protocol):
+    """Where meals come from, by plain values. `without` names the entries that make no sense there."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def without(self) -> tuple[str, ...]: ...
+    def world(self, seed: int) -> World: ...
+
+
+@dataclass(frozen=True)
+class VirtualClinic:
+    """Virtual patients; how cells go missing is its name. Every seed has a clinician of its own."""
+
+    name: str = "mcar"
+    gaps: float = 0.3
+
+    @property
+    def title(self) -> str:
+        how = {"mcar": "at random", "mar": "more often where glucose is near its target"}[self.name]
+        return f"{100 * self.gaps:.0f} % of the cells missing {how}"
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        return ()
+
+    def world(self, seed: int) -> World:
+        from prudent.worlds.insulin import InsulinWorld
+
+        return InsulinWorld(gaps=self.gaps, mechanism=self.name, seed=seed)
+
+
+@dataclass(frozen=True)
+class OhioClinic:
+    """The paper's own experiment: a simulator that is learnt from a folder of OhioT1DM files."""
+
+    folder: str
+
+    @property
+    def name(self) -> str:
+        return "ohio"
+
+    @property
+    def title(self) -> str:
+        return "simulator learnt from OhioT1DM, which knows mean glucose only"
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        return ("bolus calculator",)
+
+    def world(self, seed: int) -> World:
+        from experiments.t1d.ohio import OhioWorld
+
+        return OhioWorld.from_folder(self.folder)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many meals are learnt from, and how many are tested."""
+
+    learnt_from: int = 5000
+    tested: int = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Meals: records without gaps and as they are (NaN in the gaps), for every dose the reward and the lowest glucose
+    (NaN where a world does not tell), and the dose numbers of the log with their rewards."""
+
+    full: np.ndarray
+    values: np.ndarray
+    theta: np.ndarray
+    lowest: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+
+    @classmethod
+    def of(cls, sample: Any) -> "Part":
+        lowest = getattr(sample, "lowest", None)
+        unknown = np.full_like(sample.theta, np.nan)
+        return cls(
+            *(sample.full, sample.values, sample.theta),
+            *(unknown if lowest is None else lowest, sample.actions, sample.rewards),
+        )
+
+
+@lru_cache(maxsize=4)
+def _world_of(clinic: Clinic, seed: int) -> World:
+    """Worlds learn their clinician, or read files, once."""
+    return clinic.world(seed)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which meals: so that the same are drawn everywhere, and learning and test never share any."""
+
+    clinic: Clinic
+    size: Size
+    seed: int
+    index: int
+
+    @property
+    def own_seed(self) -> int:
+        """For what is learnt: no two replications of any seed share it."""
+        return 10_000 * self.seed + self.index
+
+    def sample_seed(self, part: int) -> int:
+        """
+        >>> draw = Draw(VirtualClinic(), Size(), seed=1, index=2)
+        >>> draw.sample_seed(LEARNT), draw.sample_seed(TESTED)
+        (20004, 20005)
+        """
+        return 2 * self.own_seed + part
+
+    @property
+    def world(self) -> World:
+        return _world_of(self.clinic, self.seed)
+
+    @property
+    def place(self) -> str:
+        """The folder of everything about these meals, whatever their replication."""
+        rows = f"{self.size.learnt_from}-and-{self.size.tested}-meals"
+        return f"seed-{self.seed}/{self.clinic.name}/{rows}"
+
+    def sample(self, part: int) -> Any:
+        rows = (self.size.learnt_from, self.size.tested)[part]
+        return self.world.sample(rows, seed=self.sample_seed(part))
+
+    def part(self, part: int, folder: Path) -> Part:
+        """From the folder, where it is kept once it was simulated."""
+        path = folder / self.place / "meals" / f"{self.index:04d}-{('learnt', 'tested')[part]}.npz"
+        fingerprint = f"{self.clinic}, {self.size}, seed {self.sample_seed(part)}"
+        kept = read_arrays(path, fingerprint)
+        if kept is None:
+            drawn = Part.of(self.sample(part))
+            kept = {field.name: getattr(drawn, field.name) for field in fields(drawn)}
+            write_arrays(path, fingerprint, kept)
+        return Part(**kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Replication:
+    """One log to learn from, and other meals of the same clinic to test on."""
+
+    draw: Draw
+    learnt_from: Part
+    tested: Part
+
+    @classmethod
+    def of(cls, draw: Draw, folder: Path) -> "Replication":
+        return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder))
+
+    @property
+    def units(self) -> tuple[float, ...]:
+        return self.draw.world.units
+
+    def log(self, complete: bool = False, like: Log | None = None) -> Log:
+        """What was given and how it turned out; `complete` as if nothing had been missing, `like` read as another."""
+        part = self.learnt_from
+        table = self._frame(part, complete).with_columns(dose=part.actions, outcome=part.rewards)
+        every = tuple(range(len(self.units)))
+        kinds = dict(self.draw.world.kinds) if like is None else None
+        schema = None if like is None else like.schema
+        return Log.from_frame(table, action="dose", reward="outcome", kinds=kinds, schema=schema, action_labels=every)
+
+    def cases(self, complete: bool = False) -> pl.DataFrame:
+        return self._frame(self.tested, complete)
+
+    def _frame(self, part: Part, complete: bool) -> pl.DataFrame:
+        cells = part.full if complete else part.values
+        return pl.DataFrame(dict(zip(self.draw.world.names, cells.T, strict=True))).fill_nan(None)

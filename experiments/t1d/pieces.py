@@ -1,0 +1,92 @@
+"""Pieces of the experiment: one entry on one replication of one clinic, kept as a file once it is done."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments import batches, kept
+from experiments.chosen import Chosen, Kept
+from experiments.t1d.choices import Learnt
+from experiments.t1d.data import Clinic, Draw, Replication, Size, VirtualClinic
+from experiments.t1d.settings import BEST, Entry
+from experiments.t1d.showcase import showcase
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One entry on some meals."""
+
+    entry: Entry
+    draw: Draw
+
+    @property
+    def title(self) -> str:
+        return f"{self.draw.clinic.name}: {self.entry.name}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.title}, replication {self.draw.index}"
+
+    @property
+    def index(self) -> int:
+        return self.draw.index
+
+    @property
+    def together(self) -> int:
+        method = self.entry.method
+        return method.together if isinstance(method, Learnt) else 1
+
+    def at(self, index: int) -> "Piece":
+        """The same of another replication."""
+        return replace(self, draw=replace(self.draw, index=index))
+
+    @property
+    def shows(self) -> bool:
+        """Whether this piece makes the showcase."""
+        return self.entry.name == BEST and self.draw.index == 0 and self.draw.clinic == VirtualClinic()
+
+    @property
+    def fingerprint(self) -> str:
+        """What the choices depend on: other settings are run anew."""
+        settings, draw = kept.settings_of(self.entry.name, self.entry.method), self.draw
+        return f"{settings}, {draw.clinic}, {draw.size}, seed {draw.seed}{', with showcase' * self.shows}"
+
+    def path(self, folder: Path) -> Path:
+        return folder / self.draw.place / kept.folder_name(self.entry.name) / f"{self.draw.index:04d}.npz"
+
+    def load(self, folder: Path) -> Kept | None:
+        return Kept.load(self.path(folder), self.fingerprint)
+
+    def keep(self, chosen: Chosen, replication: Replication, folder: Path, machine: str) -> None:
+        own = Kept.of(chosen, machine, *replication.tested.theta.shape)
+        if self.shows:
+            own = replace(own, showcase=showcase(chosen, replication))
+        own.save(self.path(folder), self.fingerprint)
+
+
+def plan(
+    clinics: Iterable[Clinic], entries: Sequence[Entry], indices: Iterable[int], size: Size, seed: int
+) -> list[Piece]:
+    """Entry by entry, so that each is told of in one line."""
+    numbers = list(indices)
+    return [
+        Piece(entry, Draw(clinic, size, seed, index))
+        for clinic in clinics
+        for entry in entries
+        if entry.name not in clinic.without
+        for index in numbers
+    ]
+
+
+def run(pieces: Sequence[Piece], replications: int, folder: Path, machine: str) -> list[kept.Failure]:
+    def work(own: tuple[Piece, ...], told: kept.Told) -> None:
+        data = [Replication.of(piece.draw, folder) for piece in own]
+        method = own[0].entry.method
+        if isinstance(method, Learnt):
+            chosen = method.choose_all(data, told)
+        else:
+            chosen = [method.choose(replication, told) for replication in data]
+        for piece, replication, one in zip(own, data, chosen, strict=True):
+            piece.keep(one, replication, folder, machine)
+
+    return batches.run(pieces, replications, folder, work)

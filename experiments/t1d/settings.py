@@ -1,0 +1,227 @@
+"""Which methods are run, with which settings, at which size: a row is added here and nowhere else."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from experiments.t1d.choices import AsLogged, BolusCalculator, Constant, Learnt, Method, Oracle, Rivals, Uniform
+from experiments.t1d.data import Size
+from prudent import (
+    CPVAE,
+    SPVAE,
+    CausalPVAE,
+    Conservative,
+    Imputation,
+    MaximumExpectedReward,
+    Sizes,
+    TailAverse,
+    Training,
+)
+from prudent.baselines.policies import (
+    GANITE,
+    ActionAsFeature,
+    Boosting,
+    ChainedImputation,
+    Forest,
+    Linear,
+    MeanImputation,
+    PartialVAEImputation,
+    PerAction,
+)
+from prudent.strategies import Strategy
+
+Group = Literal["ours", "rival", "paper", "trivial", "limit"]
+GROUPS: tuple[Group, ...] = ("ours", "rival", "paper", "trivial", "limit")
+
+BEST = "CausalPVAE"
+"""Our best entry: its rows are held against the rivals, and its first replication makes the showcase."""
+CONSTANT = "constant dose"
+
+THRESHOLD = -2.0
+"""A reward below it is a disaster: mean glucose under 60 or over 280 mg/dl for two hours."""
+LOW, SERIOUSLY_LOW = 70.0, 54.0
+"""Glucose, mg/dl, below which hypoglycaemia begins, and below which it is serious."""
+
+# --- the paper's settings, of its appendix ---
+
+PAPER_SIZES = Sizes(latent=5, width=10, embedding=5, summary=8, rectified=True)
+PAPER_TRAINING = Training(
+    # 25 epochs of 5000 rows, as for its study of infants, since it does not say; plain Adam
+    1e-3,
+    batch=8,
+    rounds=25,
+    steps_per_round=625,
+    patience=25,
+    clip=1e3,
+    weight_decay=0.0,
+)
+PAPER_COMPLETIONS = 50
+"""As for its digits, since it does not say."""
+PAPER_SIMILARITY = SPVAE(samples=1, hide=0.0, form="inverse_propensity", sizes=PAPER_SIZES, training=PAPER_TRAINING)
+PAPER_CONDITIONAL = CPVAE(samples=1, hide=0.0, sizes=PAPER_SIZES, training=PAPER_TRAINING)
+PAPER_STRATEGIES: tuple[Strategy, ...] = (
+    Imputation(),
+    MaximumExpectedReward(),
+    Conservative(c=0.4, paper_literal=True),
+)
+
+PRINTED = {
+    "LR1": (-0.64, 0.02, 0.112, 0.01),
+    "LR2": (-0.62, 0.04, 0.101, 0.01),
+    "RF1": (-0.62, 0.02, 0.110, 0.02),
+    "RF2": (-0.61, 0.01, 0.108, 0.01),
+    "GANITE": (-0.58, 0.09, 0.094, 0.01),
+    "SPVAE (paper's settings), Imputation": (-0.58, 0.03, 0.087, 0.01),
+    "SPVAE (paper's settings), MaximumExpectedReward": (-0.56, 0.03, 0.088, 0.01),
+    "SPVAE (paper's settings), Conservative(c=0.4)": (-0.60, 0.02, 0.081, 0.01),
+    "CPVAE (paper's settings), Imputation": (-0.58, 0.03, 0.095, 0.02),
+    "CPVAE (paper's settings), MaximumExpectedReward": (-0.55, 0.02, 0.093, 0.01),
+    "CPVAE (paper's settings), Conservative(c=0.4)": (-0.59, 0.02, 0.080, 0.01),
+}
+"""What the paper prints (its third table, OhioT1DM): mean R ± and the share of R < −2 ±, by row or by model."""
+
+# --- ours ---
+
+OURS_MODEL = CausalPVAE(members=2, training=Training(rounds=120, patience=40))
+"""Four times as long as the library's own training, which ended while the held-out bound of development meals rose."""
+OURS_COMPLETIONS = 256
+OURS_STRATEGIES: tuple[Strategy, ...] = (
+    MaximumExpectedReward(),
+    Imputation(),
+    *(TailAverse(risk=risk) for risk in (0.8, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)),
+    *(Conservative(risk=risk) for risk in (0.3, 0.1, 0.05, 0.01)),
+    Conservative(c=0.4),
+)
+SIMILARITY_STRATEGIES: tuple[Strategy, ...] = (MaximumExpectedReward(), TailAverse(risk=0.2))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method under a name; each of its strategies, or variants, is a row of the tables."""
+
+    name: str
+    method: Method
+    group: Group
+
+    def row(self, strategy: str) -> str:
+        return f"{self.name}, {strategy}" if strategy else self.name
+
+
+@dataclass(frozen=True)
+class RivalSettings:
+    """What of the rivals costs time: how the partial VAE completes, GANITE's networks, and rounds of boosting."""
+
+    completing: PartialVAEImputation = PartialVAEImputation()
+    ganite: GANITE = GANITE()
+    per_action: tuple[int, ...] = (25, 50, 100, 200)
+    as_feature: tuple[int, ...] = (50, 100, 200, 400, 800)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        ways = {"mean imputation": MeanImputation(), "PartialVAE imputation": self.completing}
+        completed = {
+            "LR1": lambda way: Linear(ActionAsFeature(), way),
+            "LR2": lambda way: Linear(PerAction(), way),
+            "RF1": lambda way: Forest(ActionAsFeature(), way),
+            "RF2": lambda way: Forest(PerAction(), way),
+            "GANITE": lambda way: replace(self.ganite, imputation=way),
+        }
+        both = {name: tuple((word, of(way)) for word, way in ways.items()) for name, of in completed.items()}
+        alone = {
+            "gradient boosting per action": Boosting(PerAction(), stages=self.per_action),
+            "gradient boosting, action as feature": Boosting(ActionAsFeature(), stages=self.as_feature),
+            "MICE + forests per action": Forest(PerAction(), ChainedImputation()),
+            "MICE + forest, action as feature": Forest(ActionAsFeature(), ChainedImputation()),
+        }
+        every = both | {name: (("", rival),) for name, rival in alone.items()}
+        return (
+            Entry("bolus calculator", BolusCalculator(), "rival"),
+            *(Entry(name, Rivals(variants), "rival") for name, variants in every.items()),
+        )
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run: the meals, the replications, and the models at that size."""
+
+    name: str
+    size: Size
+    replications: int
+    causal: CausalPVAE = OURS_MODEL
+    usual: CausalPVAE = CausalPVAE()
+    similarity: SPVAE = SPVAE()
+    paper_similarity: SPVAE = PAPER_SIMILARITY
+    paper_conditional: CPVAE = PAPER_CONDITIONAL
+    completions: int = OURS_COMPLETIONS
+    rivals: RivalSettings = field(default_factory=RivalSettings)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        expected = (MaximumExpectedReward(),)
+        papers = {"SPVAE": self.paper_similarity, "CPVAE": self.paper_conditional}
+        return (
+            Entry(BEST, Learnt(self.causal, OURS_STRATEGIES, self.completions), "ours"),
+            Entry("CausalPVAE, defaults", Learnt(self.usual, OURS_STRATEGIES, self.completions), "ours"),
+            Entry("SPVAE", Learnt(self.similarity, SIMILARITY_STRATEGIES, self.completions), "ours"),
+            *self.rivals.entries,
+            *(
+                Entry(f"{name} (paper's settings)", Learnt(model, PAPER_STRATEGIES, PAPER_COMPLETIONS), "paper")
+                for name, model in papers.items()
+            ),
+            Entry(CONSTANT, Constant(), "trivial"),
+            Entry("uniform", Uniform(), "trivial"),
+            Entry("clinic's log", AsLogged(), "trivial"),
+            Entry("oracle", Oracle(), "limit"),
+            Entry(
+                "complete records, CausalPVAE", Learnt(self.causal, expected, self.completions, complete=True), "limit"
+            ),
+        )
+
+
+def _smaller(
+    name: str, size: Size, sizes: Sizes, training: Training, samples: int, completions: int, rivals: RivalSettings
+) -> Effort:
+    """The same methods with networks, training and draws cut down; two replications."""
+    completing = PartialVAEImputation(2, samples, 4 * samples, sizes, training)
+    usual = rivals.ganite
+    contest = replace(usual.counterfactual, rounds=training.rounds, steps_per_round=training.steps_per_round)
+    ganite = replace(usual, alphas=usual.alphas[-1:], counterfactual=contest, inference=contest)
+    ours = {"members": 1, "samples": samples, "sizes": sizes, "training": training}
+    paper = {"sizes": sizes, "training": training}
+    return Effort(
+        name,
+        size,
+        2,
+        replace(OURS_MODEL, **ours),
+        replace(CausalPVAE(), **ours),
+        replace(SPVAE(), **ours),
+        replace(PAPER_SIMILARITY, **paper),
+        replace(PAPER_CONDITIONAL, **paper),
+        completions,
+        replace(rivals, completing=completing, ganite=ganite),
+    )
+
+
+EFFORTS = {
+    effort.name: effort
+    for effort in (
+        Effort("full", Size(), 20),
+        _smaller(
+            "small",
+            Size(1000, 400),
+            Sizes(latent=6, width=24, embedding=6, summary=24),
+            Training(5e-3, batch=64, rounds=12, steps_per_round=50, patience=12),
+            samples=8,
+            completions=64,
+            rivals=RivalSettings(),
+        ),
+        _smaller(
+            "toy",
+            Size(60, 40),
+            Sizes(latent=3, width=8, embedding=3, summary=8),
+            Training(5e-3, batch=16, rounds=2, steps_per_round=5, patience=2),
+            samples=2,
+            completions=16,
+            rivals=RivalSettings(per_action=(5,), as_feature=(10,)),
+        ),
+    )
+}

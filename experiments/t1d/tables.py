@@ -1,0 +1,235 @@
+"""From results to the pages: their tables are written by the run, and a test compares them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import pages
+from experiments.pages import Results, Table
+from experiments.t1d.data import MECHANISMS
+from experiments.t1d.pictures import write_pictures
+from experiments.t1d.settings import BEST, GROUPS, PRINTED
+from experiments.t1d.verdict import (
+    CarefulVerdict,
+    Difference,
+    ExpectedVerdict,
+    Measure,
+    best,
+    careful_verdict,
+    expected_verdict,
+    paired,
+    rivals_of,
+)
+
+PAGES = ("README.md", "DETAILS.md")
+OURS, NONE = "◆", "–"
+Row = dict[str, Any]
+HEADS = ("row", "mean R", "R < −2, %", "under 70 mg/dl, %", "under 54, %", "mean dose", "replications")
+PRINTED_HEADS = ("paper, other data: mean R", "paper, other data: R < −2, %")
+AHEAD = "ahead in"
+
+TOLD = (
+    "MaximumExpectedReward",
+    *(f"TailAverse(risk={risk})" for risk in (0.5, 0.2, 0.05)),
+    *(f"Conservative(risk={risk})" for risk in (0.1, 0.01)),
+)
+"""The strategies of ours on the first page; of the others all are there, of variants the best."""
+
+
+def rows_of(results: Results, clinic: str) -> Sequence[Row]:
+    """Group by group; none where a clinic was not run."""
+    rows = results.get("clinics", {}).get(clinic, {}).get("rows", [])
+    return sorted(rows, key=lambda row: GROUPS.index(row["group"]))
+
+
+def best_variants(rows: Sequence[Row]) -> list[Row]:
+    """Of a rival's imputations, and of the constant doses, the one with the best mean, as the paper does."""
+    found: dict[object, Row] = {}
+    for row in rows:
+        merged = row["group"] in ("rival", "trivial")
+        key = (row["group"], row["model"]) if merged else row["name"]
+        if key not in found or row["mean"] > found[key]["mean"]:
+            found[key] = row
+    return list(found.values())
+
+
+def main_table(results: Results, clinic: str = MECHANISMS[0]) -> Table:
+    rows = [row for row in best_variants(rows_of(results, clinic)) if row["group"] != "ours" or row["strategy"] in TOLD]
+    top = max((row["mean"] for row in rows if row["group"] != "limit"), default=None)
+    lines = [(*_main(row, row["mean"] == top), *_printed(row)) for row in rows]
+    return Table((*HEADS, *PRINTED_HEADS), lines)
+
+
+def short_table(results: Results) -> Table:
+    """For the project's own page: ours, the rivals, and what bounds them."""
+    wanted = {"ours": ("MaximumExpectedReward", "TailAverse(risk=0.2)"), "paper": ("MaximumExpectedReward",)}
+    rows = [
+        row
+        for row in best_variants(rows_of(results, MECHANISMS[0]))
+        if row["strategy"] in wanted.get(row["group"], (row["strategy"],)) and row["name"] != "uniform"
+    ]
+    return Table(HEADS, [_main(row) for row in rows])
+
+
+def every_table(results: Results, clinic: str) -> Table:
+    lines = [(*_main(row), _percent(row["correct"])) for row in rows_of(results, clinic)]
+    return Table((*HEADS, "a best dose, %"), lines)
+
+
+def paired_table(results: Results, clinic: str) -> Table:
+    """Every row against the best rival of each measure."""
+    rows = rows_of(results, clinic)
+    measures: dict[Measure, tuple[int, str]] = {"mean": (1, "mean R"), "below": (100, "R < −2, points")}
+    heads: list[str] = []
+    columns: list[list[tuple[str, str]]] = []
+    for measure, (times, word) in measures.items():
+        rival = best(rivals_of(rows), measure)
+        heads += [f"{word} against {rival['name'] if rival else 'the best rival'}", AHEAD]
+        columns.append([_difference(_against(row, rival, measure), times) for row in rows])
+    lines = [(_marked(row), *first, *second) for row, first, second in zip(rows, *columns, strict=True)]
+    return Table(("row", *heads), lines)
+
+
+def against_table(results: Results, clinic: str) -> Table:
+    """Our expected reward against every rival."""
+    verdict = expected_verdict(rows_of(results, clinic))
+    lines = [(name, *_difference(own, 1)) for name, own in (verdict.against if verdict else ())]
+    return Table(("rival", f"{BEST}, MaximumExpectedReward: mean R above it", AHEAD), lines)
+
+
+def verdict_table(results: Results) -> Table:
+    lines: list[tuple[str, ...]] = []
+    for clinic, own in results.get("clinics", {}).items():
+        rows = rows_of(results, clinic)
+        expected = expected_verdict(rows)
+        if expected is not None:
+            lines.append((own["title"], "with MaximumExpectedReward, every rival in mean R", *_expected(expected)))
+        readings: dict[Measure, str] = {"below": "lowest share", "mean": "best mean"}
+        for measure, word in readings.items():
+            careful = careful_verdict(rows, best(rivals_of(rows), measure))
+            if careful is not None:
+                aim = f"half the R < −2 of the rival with the {word}, at no lower mean"
+                lines.append((own["title"], aim, *_careful(careful)))
+    return Table(("clinic", "to beat", "reached", "how"), lines)
+
+
+def doses_table(results: Results, clinic: str) -> Table:
+    units = results.get("clinics", {}).get(clinic, {}).get("units", [])
+    lines = [(_marked(row), *(_percent(share) for share in row["doses"])) for row in rows_of(results, clinic)]
+    return Table(("row, % of meals by units", *(f"{unit:g}" for unit in units)), lines)
+
+
+def seconds_table(results: Results) -> Table:
+    rows = {
+        row["model"]: row
+        for clinic in reversed(list(results.get("clinics", {})))
+        for row in rows_of(results, clinic)
+        if row["seconds"] > 0
+    }
+    lines = [(_marked(row | {"name": name}), f"{row['seconds']:.1f}", row["machine"]) for name, row in rows.items()]
+    return Table(("model", "seconds for one replication", "machine"), lines)
+
+
+def runs_table(results: Results) -> Table:
+    keys = ("learnt_from", "tested", "replications", "seed")
+    lines = [tuple(str(results[key]) for key in keys)] if "seed" in results else []
+    return Table(("learnt from", "tested", "replications", "seed"), lines)
+
+
+TABLES: dict[str, Callable[[Results], Table]] = {
+    **{f"insulin {clinic}": partial(main_table, clinic=clinic) for clinic in MECHANISMS},
+    "verdict": verdict_table,
+    "t1d": short_table,
+    **{f"every row {clinic}": partial(every_table, clinic=clinic) for clinic in MECHANISMS},
+    **{f"against {clinic}": partial(against_table, clinic=clinic) for clinic in MECHANISMS},
+    **{f"paired {clinic}": partial(paired_table, clinic=clinic) for clinic in MECHANISMS},
+    **{f"doses {clinic}": partial(doses_table, clinic=clinic) for clinic in MECHANISMS},
+    "seconds": seconds_table,
+    "runs": runs_table,
+}
+
+
+def filled(page: str, results: Results) -> str:
+    """The page with every table between its marks written anew."""
+    return pages.filled(page, TABLES, results)
+
+
+def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
+    """Renew the tables and pictures of the experiment's pages, where the folder of `out` has them."""
+    if showcase:
+        np.savez_compressed(out / "showcase.npz", **showcase)
+    folder = out.parent
+    if not all((folder / name).exists() for name in PAGES):
+        return
+    project = [folder.parents[1] / "README.md"] if folder.resolve() == Path(__file__).parent else []
+    for page in (*(folder / name for name in PAGES), *project):
+        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
+    write_pictures(results, showcase, folder / "pictures")
+
+
+# --- parts ---
+
+
+def _main(row: Row, bold: bool = False) -> tuple[str, ...]:
+    mean = f"{_number(row['mean'])} ± {row['mean_error']:.3f}"
+    shares = (
+        NONE if row[key] is None else f"{_percent(row[key])} ± {_percent(row[f'{key}_error'])}"
+        for key in ("below", "low", "serious")
+    )
+    return _marked(row), f"**{mean}**" if bold else mean, *shares, f"{row['dose']:.2f}", str(row["replications"])
+
+
+def _marked(row: Row) -> str:
+    name: str = row["name"]
+    return {"ours": f"{OURS} {name}", "limit": f"*{name}*"}.get(row["group"], name)
+
+
+def _printed(row: Row) -> tuple[str, str]:
+    """What the paper has in the place of a row."""
+    found = PRINTED.get(row["name"], PRINTED.get(row["model"]))
+    if found is None:
+        return "", ""
+    mean, mean_error, below, below_error = found
+    return f"{_number(mean, 2)} ± {mean_error:.2f}", f"{_percent(below)} ± {_percent(below_error)}"
+
+
+def _against(row: Row, rival: Row | None, measure: Measure) -> Difference | None:
+    return None if rival is None or rival["name"] == row["name"] else paired(row, rival, measure)
+
+
+def _difference(own: Difference | None, times: float) -> tuple[str, str]:
+    if own is None:
+        return "", ""
+    digits = 3 if times == 1 else 2
+    return _signed(own, times, digits), f"{own.ahead} of {own.of}"
+
+
+def _signed(own: Difference, times: float = 1, digits: int = 3) -> str:
+    return f"{times * own.value:+.{digits}f} ± {times * own.error:.{digits}f}".replace("-", "−")
+
+
+def _expected(verdict: ExpectedVerdict) -> tuple[str, str]:
+    name, own = verdict.closest
+    word = "no" if not verdict.reached else "yes" if own.clear else "yes, but not clearly"
+    rivals = f"ahead of {verdict.beaten} of {len(verdict.against)}"
+    return word, f"{rivals}; closest {name}: {_signed(own)}, ahead in {own.ahead} of {own.of}"
+
+
+def _careful(verdict: CarefulVerdict) -> tuple[str, str]:
+    rival, row = verdict.rival, verdict.row
+    how = (
+        f"{rival['name']} has {_percent(rival['below'])} % at a mean of {_number(rival['mean'])}; {row['name']} has "
+        f"{_percent(row['below'])} % at {_number(row['mean'])} (mean {_signed(verdict.mean)})"
+    )
+    return "yes" if verdict.reached else "no", how
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
