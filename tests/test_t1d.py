@@ -203,7 +203,7 @@ def test_the_bolus_calculator_fills_gaps_with_the_means_of_the_log():
 
     draw = Draw(VirtualClinic(), TOY.size, 0, 0)
     for tested, units in ((part(50.0, 160.0), 4.5), (part(np.nan, 120.0), 9.0), (part(0.0, np.nan), 0.0)):
-        replication = Replication(draw, part(100.0, 120.0), tested)
+        replication = Replication(draw, part(100.0, 120.0), tested, Path())
         chosen = settings.BolusCalculator().choose(replication, lambda done, total: None)
         assert draw.world.units[int(chosen.actions[0, 0])] == units
 

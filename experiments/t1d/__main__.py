@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
         asked = [clinic for clinic in clinics if options.ohio or clinic.name in options.mechanism]
         indices = range(options.start, options.stop)
         pieces = plan(asked, COMMAND.asked_for(options), indices, effort.size, options.seed)
-        failures = run(pieces, options.replications, options.pieces, options.machine)
+        failures = run(pieces, options.pieces, options.machine)
     results = summarise(effort, clinics, options.replications, options.seed, options.pieces)
     stored = COMMAND.store(results, options, _counts)
     shown = showcase_of(effort, clinics, options.seed, options.pieces)

@@ -1,7 +1,6 @@
 """Whatever chooses a dose for every test meal: rules, rivals, and models of the package with their strategies."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,13 +9,12 @@ import numpy as np
 from experiments.chosen import Chosen, chosen_actions, name_of
 from experiments.kept import Told
 from experiments.t1d.data import Replication
-from prudent import CPVAE, SPVAE, CausalPVAE, Search, fit_many
+from prudent import CPVAE, SPVAE, CausalPVAE, Search
 from prudent.baselines.policies import Rival
-from prudent.models.fitted import Fitted
 from prudent.strategies import Strategy
 
 
-class Rule(Protocol):
+class Method(Protocol):
     def choose(self, replication: Replication, told: Told) -> Chosen: ...
 
 
@@ -96,34 +94,23 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test meal, and worse ones are not searched for: every strategy sees the same. complete: learn
-    from and choose for records without gaps. together: replications that are learnt in one program.
+    from and choose for records without gaps. doubt: see `Policy`.
     """
 
     model: CausalPVAE | SPVAE | CPVAE
     strategies: tuple[Strategy, ...]
     completions: int
     complete: bool = False
-    together: int = 1
+    doubt: float = 0.0
 
-    def choose_all(self, replications: Sequence[Replication], told: Told) -> list[Chosen]:
-        first = replications[0].log(self.complete)
-        logs = [first, *(one.log(self.complete, first) for one in replications[1:])]
+    def choose(self, replication: Replication, told: Told) -> Chosen:
         begun = time.perf_counter()
-        seed = replications[0].draw.own_seed
-        many = len(logs) > 1
-        models = fit_many(self.model, logs, seed, told) if many else [self.model.fit(first, seed, told)]
-        seconds = (time.perf_counter() - begun) / len(logs)
-        return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
-
-    def _chosen(self, fitted: Fitted, replication: Replication, fit_seconds: float) -> Chosen:
-        begun = time.perf_counter()
+        fitted = replication.model(self.model, self.complete, told)
+        learnt = time.perf_counter()
         policies = [
-            fitted.policy(strategy, completions=self.completions, search=Search(steps=0))
+            fitted.policy(strategy, completions=self.completions, search=Search(steps=0), doubt=self.doubt)
             for strategy in self.strategies
         ]
         actions = chosen_actions(policies, replication.cases(self.complete))
         names = tuple(name_of(strategy) for strategy in self.strategies)
-        return Chosen(names, actions, fit_seconds, time.perf_counter() - begun, fitted)
-
-
-Method = Rule | Learnt
+        return Chosen(names, actions, learnt - begun, time.perf_counter() - learnt, fitted)

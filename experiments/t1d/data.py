@@ -1,5 +1,6 @@
 """Insulin doses as logged decisions: what is learnt from, what is tested on, and what every dose would have brought."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -9,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from experiments.kept import read_arrays, write_arrays
-from prudent import Log
+from experiments.kept import Told, read_arrays, write_arrays
+from prudent import Log, load
+from prudent.models.fitted import Fitted
 
 LEARNT, TESTED = 0, 1
 MECHANISMS = ("mcar", "mar")
@@ -177,23 +179,34 @@ class Replication:
     draw: Draw
     learnt_from: Part
     tested: Part
+    models: Path
 
     @classmethod
     def of(cls, draw: Draw, folder: Path) -> "Replication":
-        return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder))
+        models = folder / draw.place / "models"
+        return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder), models)
+
+    def model(self, settings: Any, complete: bool, told: Told) -> Fitted:
+        """Learnt from the log, and kept: another strategy needs no other model."""
+        words = f"{settings}, {complete}, {self.draw}, {self.learnt_from.rewards.sum()}"
+        path = self.models / hashlib.sha256(words.encode()).hexdigest()[:20]
+        if path.exists():
+            return load(path)
+        fitted = settings.fit(self.log(complete), seed=self.draw.own_seed, progress=told)
+        fitted.save(path)
+        return fitted
 
     @property
     def units(self) -> tuple[float, ...]:
         return self.draw.world.units
 
-    def log(self, complete: bool = False, like: Log | None = None) -> Log:
-        """What was given and how it turned out; `complete` as if nothing had been missing, `like` read as another."""
+    def log(self, complete: bool = False) -> Log:
+        """What was given and how it turned out; `complete` as if nothing had been missing."""
         part = self.learnt_from
         table = self._frame(part, complete).with_columns(dose=part.actions, outcome=part.rewards)
         every = tuple(range(len(self.units)))
-        kinds = dict(self.draw.world.kinds) if like is None else None
-        schema = None if like is None else like.schema
-        return Log.from_frame(table, action="dose", reward="outcome", kinds=kinds, schema=schema, action_labels=every)
+        kinds = dict(self.draw.world.kinds)
+        return Log.from_frame(table, action="dose", reward="outcome", kinds=kinds, action_labels=every)
 
     def cases(self, complete: bool = False) -> pl.DataFrame:
         return self._frame(self.tested, complete)

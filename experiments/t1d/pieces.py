@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments import batches, kept
-from experiments.chosen import Chosen, Kept
-from experiments.t1d.choices import Learnt
+from experiments import kept
+from experiments.chosen import Kept
 from experiments.t1d.data import Clinic, Draw, Replication, Size, VirtualClinic
 from experiments.t1d.settings import BEST, Entry
 from experiments.t1d.showcase import showcase
@@ -28,19 +27,6 @@ class Piece:
         return f"{self.title}, replication {self.draw.index}"
 
     @property
-    def index(self) -> int:
-        return self.draw.index
-
-    @property
-    def together(self) -> int:
-        method = self.entry.method
-        return method.together if isinstance(method, Learnt) else 1
-
-    def at(self, index: int) -> "Piece":
-        """The same of another replication."""
-        return replace(self, draw=replace(self.draw, index=index))
-
-    @property
     def shows(self) -> bool:
         """Whether this piece makes the showcase."""
         return self.entry.name == BEST and self.draw.index == 0 and self.draw.clinic == VirtualClinic()
@@ -57,7 +43,9 @@ class Piece:
     def load(self, folder: Path) -> Kept | None:
         return Kept.load(self.path(folder), self.fingerprint)
 
-    def keep(self, chosen: Chosen, replication: Replication, folder: Path, machine: str) -> None:
+    def work(self, folder: Path, machine: str, told: kept.Told) -> None:
+        replication = Replication.of(self.draw, folder)
+        chosen = self.entry.method.choose(replication, told)
         own = Kept.of(chosen, machine, *replication.tested.theta.shape)
         if self.shows:
             own = replace(own, showcase=showcase(chosen, replication))
@@ -78,15 +66,5 @@ def plan(
     ]
 
 
-def run(pieces: Sequence[Piece], replications: int, folder: Path, machine: str) -> list[kept.Failure]:
-    def work(own: tuple[Piece, ...], told: kept.Told) -> None:
-        data = [Replication.of(piece.draw, folder) for piece in own]
-        method = own[0].entry.method
-        if isinstance(method, Learnt):
-            chosen = method.choose_all(data, told)
-        else:
-            chosen = [method.choose(replication, told) for replication in data]
-        for piece, replication, one in zip(own, data, chosen, strict=True):
-            piece.keep(one, replication, folder, machine)
-
-    return batches.run(pieces, replications, folder, work)
+def run(pieces: Sequence[Piece], folder: Path, machine: str) -> list[kept.Failure[Piece]]:
+    return kept.run(pieces, folder, lambda piece, told: piece.work(folder, machine, told))
