@@ -20,6 +20,8 @@ from prudent.models.fitting import Sizes
 from prudent.networks.training import Training
 from prudent.propensity import Known
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 ROLES = ["--action", "dose", "--reward", "outcome"]
 ADVICE = ["action", "expected_reward", "worst_reward", "action_entropy", "status", "flags"]
 
@@ -445,27 +447,6 @@ def test_every_strategy_has_its_name():
 
 
 # --- demo ---
-
-
-def test_demo_does_the_whole_job(run, folder):
-    code, out, error = run("demo", "--quick", "--out", "tour")
-    assert (code, error) == (0, "")
-    for words in (
-        "tail, risk 0.2",
-        "best single dose",
-        "clinicians' own doses",
-        "Bayes",
-        "Recommended:",
-        "prudent fit",
-    ):
-        assert words in out
-    assert len(pl.read_csv(folder / "tour/log.csv")) == 300
-    advice = pl.read_csv(folder / "tour/advice.csv")
-    assert advice.columns == ["patient", *ADVICE]
-    assert len(advice) == len(pl.read_csv(folder / "tour/new_cases.csv")) == 100
-    assert (folder / "tour/model/model.json").is_file()
-    rows = out[out.index("strategy") : out.index("reward: the mean")].splitlines()
-    assert max(map(len, rows)) <= 80
 
 
 def test_demo_needs_a_folder(run):

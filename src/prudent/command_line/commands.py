@@ -387,7 +387,7 @@ def evaluate(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to make up.")] = 3000,
+    rows: Annotated[int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to make up.")] = 5000,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for its files.")] = Path("prudent-demo"),
     seed: Seed = 0,
     quick: Annotated[

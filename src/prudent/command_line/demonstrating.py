@@ -1,55 +1,51 @@
-"""`prudent demo`: the main job end to end in a made-up clinic, where the best advice is known exactly."""
+"""`prudent demo`: the main job end to end on insulin doses of virtual patients, and a page that shows it."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 from rich.console import Console
 
-from prudent.advice import Advice
-from prudent.command_line.files import require_folder_destination, write_table
+from prudent.command_line.files import require_folder_destination, write_table, write_text
 from prudent.command_line.reading import command
 from prudent.command_line.recommending import advice_table, kept_columns
-from prudent.command_line.screen import counted, heading, screen, sentence, share, table
-from prudent.completions import PriceTable
-from prudent.log import read_log
+from prudent.command_line.screen import bullets, counted, heading, screen, sentence, table
+from prudent.demonstration.meals import explained_row, measured, shown_meals
+from prudent.demonstration.page import Steps, page
+from prudent.demonstration.telling import (
+    REWARD,
+    VIRTUAL,
+    Demonstration,
+    meaning,
+    what_happened,
+    what_the_log_said,
+    what_to_measure,
+)
+from prudent.demonstration.ways import (
+    BAD,
+    CAREFUL,
+    RULE,
+    STRATEGIES,
+    compared,
+    dose_numbers,
+    everyone,
+    policies_of,
+    preferred,
+    usual_rule,
+)
+from prudent.evaluation import SelfNormalisedDoublyRobust
+from prudent.evaluation.evaluating import evaluate
+from prudent.log import Log, read_log
 from prudent.models.causal import CausalPVAE
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Sizes
 from prudent.networks.training import Training
-from prudent.policy import Policy
-from prudent.strategies import Conservative, Imputation, MaximumExpectedReward, MostOftenBest, Strategy, TailAverse
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
+from prudent.reading import rows_of
+from prudent.worlds.insulin import InsulinSample, InsulinWorld
 
-CAREFUL = TailAverse(risk=0.2)
-
-
-@dataclass(frozen=True)
-class Contender:
-    """One strategy of the demonstration, and what the world calls it to answer it exactly."""
-
-    name: str
-    strategy: Strategy
-    exact: str
-    exact_settings: dict[str, Any]
-
-
-CONTENDERS = (
-    Contender("expected", MaximumExpectedReward(), "expected", {}),
-    Contender("tail, risk 0.2", CAREFUL, "tail", {"risk": 0.2}),
-    Contender("conservative, risk 0.05", Conservative(risk=0.05), "conservative", {"risk": 0.05}),
-    Contender("imputation", Imputation(), "imputation", {}),
-    Contender("most often best", MostOftenBest(), "most often best", {}),
-)
-
-
-CAREFUL_NAME = CONTENDERS[1].name
+DEMO_MODEL = CausalPVAE()
+EARLIER = 0.8
+"""The share of the log to learn from; the rest judges."""
 
 
 @dataclass(frozen=True)
@@ -58,120 +54,173 @@ class Scale:
 
     rows: int
     cases: int
+    measured: int
     settings: CausalPVAE
     completions: int
 
 
 def _scale(rows: int, quick: bool) -> Scale:
     if not quick:
-        return Scale(rows, 1000, CausalPVAE(), 256)
+        return Scale(rows, 1000, 200, DEMO_MODEL, 256)
     small = CausalPVAE(
         members=1,
         samples=4,
         sizes=Sizes(latent=4, width=8, embedding=4, summary=8),
         training=Training(rounds=2, steps_per_round=10, batch=32),
     )
-    return Scale(min(rows, 300), 100, small, 32)
+    return Scale(min(rows, 300), 100, 20, small, 32)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the demonstration writes."""
+
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log.csv"
+
+    @property
+    def later(self) -> Path:
+        return self.folder / "later.csv"
+
+    @property
+    def cases(self) -> Path:
+        return self.folder / "new_cases.csv"
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "model"
+
+    @property
+    def advice(self) -> Path:
+        return self.folder / "advice.csv"
+
+    @property
+    def page(self) -> Path:
+        return self.folder / "page.html"
 
 
 def demonstrate(rows: int, out: Path, seed: int, quick: bool) -> None:
     require_folder_destination(out, "the demonstration")
-    scale, console, world = _scale(rows, quick), screen(), DosingWorld(seed=seed)
+    scale, files = _scale(rows, quick), Files(out)
     out.mkdir(parents=True, exist_ok=True)
-    log_file, cases_file = out / "log.csv", out / "new_cases.csv"
-    write_table(world.sample(scale.rows, seed=seed + 1).frame(), str(log_file))
+    _step(f"Simulating {counted(scale.rows + scale.cases, 'meal')} of virtual patients under every dose ...")
+    world = InsulinWorld(seed=seed)
     fresh = world.sample(scale.cases, seed=seed + 2)
-    write_table(fresh.cases().with_row_index("patient", offset=1), str(cases_file))
+    past, later = _log(world, scale.rows, seed, files)
+    write_table(fresh.cases().with_row_index("meal", offset=1), str(files.cases))
+    _step(f"Learning from {counted(len(past), 'logged decision')} ...")
+    fitted = scale.settings.fit(past, seed=seed)
+    fitted.save(files.model)
+    told = _told(fitted, past, later, fresh, scale, seed, files)
+    _step("Writing the page ...")
+    steps = _next(files)
+    write_text(page(told, steps), files.page)
+    _show(told, steps, files)
 
-    log = read_log(log_file, action="dose", reward="outcome", kinds=world.kinds)
-    sentence(
-        console,
-        f"A made-up clinic: {counted(len(log), 'logged decision')}, {len(log.action_labels)} doses, "
-        f"{len(log.schema)} measurements, {share(1 - float(log.observed.mean()))} of the cells missing. A dose is "
-        f"worth less the farther it is from the one the patient needs, and an overdose by more than "
-        f"{world.loss_function.margin:g} is a catastrophe ({world.loss_function.jump:g} worse).",
+
+def _step(text: str) -> None:
+    """On a terminal only: scripts stay quiet."""
+    console = screen(stderr=True)
+    if console.is_terminal:
+        sentence(console, text)
+
+
+def _log(world: InsulinWorld, rows: int, seed: int, files: Files) -> tuple[Log, Log]:
+    """The clinic's log, as a file and as its earlier and later part."""
+    write_table(world.sample(rows, seed=seed + 1).frame(), str(files.log))
+    log = read_log(files.log, action="dose", reward="outcome", kinds=world.kinds)
+    first = round(EARLIER * len(log))
+    past, later = log.take(np.arange(first)), log.take(np.arange(first, len(log)))
+    write_table(rows_of(later.source, np.asarray(later.positions)), str(files.later))
+    return past, later
+
+
+def _told(
+    fitted: Fitted, past: Log, later: Log, fresh: InsulinSample, scale: Scale, seed: int, files: Files
+) -> Demonstration:
+    world, cases = fresh.world, fresh.cases()
+    policies, rule = policies_of(fitted, scale.completions), usual_rule(world, past)
+    _step(f"Judging {len(policies) + 1} ways to dose by {counted(len(later), 'later decision')} of the log ...")
+    evaluation = evaluate(
+        {**policies, RULE: rule}, later, estimators=[SelfNormalisedDoublyRobust()], below=BAD, seed=seed
     )
-    sentence(console, "Learning from the log ...")
-    fitted = scale.settings.fit(log, seed=seed)
-    fitted.save(out / "model")
-
-    policy = fitted.policy(CAREFUL, completions=scale.completions)
-    advice = policy.recommend(fresh.cases())
-    chosen = _choices(policy, advice, fitted, world)
-    kept = kept_columns(cases_file, fresh.cases().with_row_index("patient", offset=1), ("patient",))
-    write_table(advice_table(advice, kept, as_text=True), str(out / "advice.csv"))
-
-    _show_comparison(console, world, fresh, chosen)
-    _show_case(console, advice, chosen)
-    _show_next(console, out)
-
-
-def _choices(policy: Policy, advice: Advice, fitted: Fitted, world: DosingWorld) -> dict[str, np.ndarray]:
-    """The dose numbers of every strategy. The cases are completed and priced once: strategies only choose."""
-    strategies = [one.strategy for one in CONTENDERS]
-    parts = [np.asarray(_best_actions(strategies, tables)) for tables in policy.tables(advice.encoded)]
-    doses = world.index(fitted.action_labels)[np.concatenate(parts, axis=1)[:, : len(advice)]]
-    return {one.name: own for one, own in zip(CONTENDERS, doses, strict=True)}
-
-
-@eqx.filter_jit
-def _best_actions(strategies: list[Strategy], tables: PriceTable) -> Int[Array, "strategy row"]:
-    return jnp.stack([jnp.argmax(jax.vmap(strategy.scores)(tables), axis=1) for strategy in strategies])
-
-
-def _show_comparison(console: Console, world: DosingWorld, fresh: DosingSample, chosen: dict[str, np.ndarray]) -> None:
-    def cells(actions: np.ndarray) -> list[str]:
-        way = round(world.share_of_the_way(actions, fresh), 2) + 0.0  # no "-0%"
-        return [f"{world.value(actions, fresh):.2f}", f"{world.catastrophes(actions, fresh):.1%}", f"{way:.0%}"]
-
-    def exact(one: Contender) -> np.ndarray:
-        return world.act(one.exact, fresh, **one.exact_settings)
-
-    rows = [[one.name, *cells(chosen[one.name]), *cells(exact(one))] for one in CONTENDERS]
-    bayes = cells(world.act("expected", fresh))
-    constant = np.full(len(fresh), world.best_constant(fresh))
-    rows += [
-        ["clinicians' own doses", *cells(fresh.actions), "", "", ""],
-        ["best single dose", *cells(constant), "", "", ""],
-        ["best possible (Bayes)", "", "", "", *bayes],
-    ]
-    heading(console, f"{counted(len(fresh), 'new patient')}: prudent, and each strategy with exact knowledge")
-    measures = ["reward", "overdosed", "way"]
-    console.print(table(["strategy", *measures, *(f"exact\n{name}" for name in measures)], rows, words=["strategy"]))
-    sentence(
-        console,
-        "reward: the mean, higher is better. overdosed: the share of catastrophes. way: how far from the best single "
-        "dose (0%) to the best that is possible with these gaps (100%).",
+    _step(f"Advising on {counted(len(fresh), 'new meal')} ...")
+    advice = policies[CAREFUL].recommend(cases)
+    kept = kept_columns(files.cases, cases.with_row_index("meal", offset=1), ("meal",))
+    write_table(advice_table(advice, kept, as_text=True), str(files.advice))
+    chosen = everyone({**dose_numbers(policies, advice.encoded, world), RULE: world.index(rule(cases))}, fresh)
+    outcomes, meals = compared(chosen, fresh, evaluation), shown_meals(chosen, fresh)
+    _step("Finding what to measure first ...")
+    return Demonstration(
+        learnt_from=len(past),
+        judged_on=len(later),
+        advised=len(fresh),
+        doses=len(world.units),
+        entries=len(world.names),
+        gaps=1 - float(past.observed.mean()),
+        single=world.units[world.best_constant(fresh)],
+        outcomes=outcomes,
+        preferred=preferred(evaluation, outcomes),
+        meals=meals,
+        explained=advice[explained_row(meals, fresh.observed)].explain(),
+        measured=measured(policies[CAREFUL], fresh, scale.measured, seed),
     )
 
 
-def _show_case(console: Console, advice: Advice, chosen: dict[str, np.ndarray]) -> None:
-    row = _interesting(advice, chosen)
-    heading(console, f"Patient {row + 1}, where caution changes the advice ({CAREFUL_NAME})")
-    console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
+# --- what is shown ---
 
 
-def _interesting(advice: Advice, chosen: dict[str, np.ndarray]) -> int:
-    """A case with some gaps whose careful dose is neither that of the most likely completion nor the expected one."""
-    gaps = (~advice.encoded.observed).sum(axis=1)
-    careful = chosen[CAREFUL_NAME]
-    merit = (
-        2.0 * (careful != chosen["imputation"]) + 2.0 * (careful != chosen["expected"]) + ((gaps >= 2) & (gaps <= 4))
+def _show(told: Demonstration, steps: Steps, files: Files) -> None:
+    console = screen()
+    for line in (*what_happened(told), VIRTUAL):
+        sentence(console, line)
+    _show_comparison(console, told)
+    for title, lines in (
+        ("Could the log alone tell?", what_the_log_said(told)),
+        ("What to measure first", what_to_measure(told)),
+        ("Next", []),
+    ):
+        heading(console, title)
+        for line in lines:
+            sentence(console, line)
+    for words, commands in steps:
+        sentence(console, words)
+        for one in commands:
+            sentence(console, one, indent=2)
+    sentence(console, f"The page with pictures: {files.page}")
+
+
+def _show_comparison(console: Console, told: Demonstration) -> None:
+    heading(console, f"{counted(told.advised, 'new meal')}: what is true, and what the log had said")
+    heads = ["way to dose", "mean\nreward", "bad", "under\n70", "under\n54", "the log\nhad said", "and\nbad"]
+    rows = [[own.name, *own.figures, *own.said] for own in told.outcomes]
+    rows.insert(len(STRATEGIES), [""] * len(heads))
+    console.print(table(heads, rows, words=heads[:1]))
+    sentence(console, REWARD)
+    bullets(console, (f"{own.name}: {meaning(told, own.name)}" for own in told.outcomes))
+
+
+def _next(files: Files) -> Steps:
+    model, cases, later = (command(path) for path in (files.model, files.cases, files.later))
+    return (
+        (
+            f"In {files.folder}: {files.page.name}, {files.log.name}, {files.later.name} (its later part), "
+            f"{files.cases.name}, {files.model.name}, {files.advice.name}. Ask the model again, or judge it:",
+            (
+                f"prudent recommend {model} {cases} --strategy conservative --out -",
+                f"prudent evaluate {model} {later} --below {BAD:g}",
+            ),
+        ),
+        (
+            "With a table of your own (a row per decision: what was known, what was done, how it turned out):",
+            (
+                "prudent inspect YOURS.csv --action COLUMN --reward COLUMN",
+                "prudent fit YOURS.csv --action COLUMN --reward COLUMN --out model --hold-out later.csv",
+                "prudent evaluate model later.csv",
+                "prudent recommend model NEW_CASES.csv --strategy tail --out advice.csv",
+            ),
+        ),
     )
-    return int(np.argmax(np.where(gaps > 0, merit, -1.0)))
-
-
-def _show_next(console: Console, out: Path) -> None:
-    heading(console, "Next")
-    sentence(
-        console, f"In {out}: log.csv, new_cases.csv, model, advice.csv. Ask the model again, more or less carefully:"
-    )
-    model, cases = command(out / "model"), command(out / "new_cases.csv")
-    sentence(console, f"prudent recommend {model} {cases} --keep patient --strategy conservative --out -", indent=2)
-    sentence(console, "With a table of your own:")
-    sentence(console, "prudent inspect YOURS.csv --action COLUMN --reward COLUMN", indent=2)
-    sentence(
-        console, "prudent fit YOURS.csv --action COLUMN --reward COLUMN --out model --hold-out later.csv", indent=2
-    )
-    sentence(console, "prudent evaluate model later.csv", indent=2)
-    sentence(console, "prudent recommend model NEW_CASES.csv --strategy tail --out advice.csv", indent=2)

@@ -25,20 +25,22 @@ class Series:
 
 
 @dataclass(frozen=True)
-class _Style:
+class Style:
+    """How a series is drawn."""
+
     colour: Colour
     shape: Shape
     dash: str
 
 
 @dataclass(frozen=True)
-class _Spot:
+class Spot:
     """A point on the canvas with what is to be written beside it."""
 
     x: float
     y: float
     label: str
-    style: _Style
+    style: Style
 
     @property
     def box(self) -> Box:
@@ -75,7 +77,7 @@ def scatter_lines(
     named_y = Text.fitted(MARGIN, top - 12, named(y_label, y_scale), width - 2 * MARGIN, colour=SOFT)
     elements = [*heading, named_y, *upwards(y_scale, panel), *across(x_scale, x_label, panel, width), *lines]
     elements += [Point(spot.x, spot.y, spot.style.shape, 4.5, spot.style.colour, spot.label) for spot in spots]
-    elements += _labels(spots, [line.points for line in lines], panel)
+    elements += labels_beside(spots, [line.points for line in lines], panel)
     told = f"{y_label} against {x_label}: " + ", ".join(one.name for one in series)
     return Picture(width, height, tuple(elements), title, told)
 
@@ -84,8 +86,8 @@ def _is_finite(point: Sequence[object]) -> bool:
     return all(isinstance(number, Real) and math.isfinite(number) for number in point[:2])
 
 
-def _style(at: int) -> _Style:
-    return _Style(SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)], DASHES[at // len(SERIES) % len(DASHES)])
+def _style(at: int) -> Style:
+    return Style(SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)], DASHES[at // len(SERIES) % len(DASHES)])
 
 
 def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[Element], float]:
@@ -111,13 +113,13 @@ def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[E
     return elements, y + 40
 
 
-def _placed(series: Sequence[Series], x_scale: Scale, y_scale: Scale) -> tuple[list[Line], list[_Spot]]:
+def _placed(series: Sequence[Series], x_scale: Scale, y_scale: Scale) -> tuple[list[Line], list[Spot]]:
     lines: list[Line] = []
-    spots: list[_Spot] = []
+    spots: list[Spot] = []
     for at, one in enumerate(series):
         style = _style(at)
         for run in _runs(one.points):
-            own = [_Spot(x_scale(p[0]), y_scale(p[1]), plain(p[2]) if len(p) > 2 else "", style) for p in run]
+            own = [Spot(x_scale(p[0]), y_scale(p[1]), plain(p[2]) if len(p) > 2 else "", style) for p in run]
             spots += own
             if one.joined and len(own) > 1:
                 lines.append(Line(tuple((spot.x, spot.y) for spot in own), style.colour, 2, style.dash))
@@ -135,7 +137,7 @@ def _runs(points: Iterable[tuple]) -> list[list[tuple]]:
     return [run for run in runs if run]
 
 
-def _labels(spots: list[_Spot], lines: list[tuple[tuple[float, float], ...]], panel: Box) -> list[Element]:
+def labels_beside(spots: list[Spot], lines: list[tuple[tuple[float, float], ...]], panel: Box) -> list[Element]:
     """Beside each point, where no other label or point is; of several free places the one that fewest lines cross."""
     taken = [spot.box for spot in spots]
     elements: list[Element] = []
@@ -152,7 +154,7 @@ def _labels(spots: list[_Spot], lines: list[tuple[tuple[float, float], ...]], pa
     return elements
 
 
-def _candidates(spot: _Spot) -> list[Text]:
+def _candidates(spot: Spot) -> list[Text]:
     places = [(9, 4, "start"), (0, -10, "middle"), (0, 19, "middle"), (-9, 4, "end")]
     corners = [(7, -7, "start"), (7, 15, "start"), (-7, -7, "end"), (-7, 15, "end")]
     return [
