@@ -38,8 +38,6 @@ CONSTANT = "constant dose"
 
 THRESHOLD = -2.0
 """A reward below it is a disaster: mean glucose under 60 or over 280 mg/dl for two hours."""
-LOW, SERIOUSLY_LOW = 70.0, 54.0
-"""Glucose, mg/dl, below which hypoglycaemia begins, and below which it is serious."""
 
 # --- the paper's settings, of its appendix ---
 
@@ -160,6 +158,7 @@ class Effort:
         papers = {"SPVAE": self.paper_similarity, "CPVAE": self.paper_conditional}
         return (
             Entry(BEST, Learnt(self.causal, OURS_STRATEGIES, self.completions), "ours"),
+            Entry("CausalPVAE, doubt=1", Learnt(self.causal, OURS_STRATEGIES, self.completions, doubt=1.0), "ours"),
             Entry("CausalPVAE, defaults", Learnt(self.usual, OURS_STRATEGIES, self.completions), "ours"),
             Entry("SPVAE", Learnt(self.similarity, SIMILARITY_STRATEGIES, self.completions), "ours"),
             *self.rivals.entries,

@@ -41,7 +41,6 @@ class Patients:
     age: np.ndarray
     total_daily_insulin: np.ndarray
     carb_ratio: np.ndarray
-    correction_factor: np.ndarray
 
     @staticmethod
     @cache
@@ -62,7 +61,6 @@ class Patients:
             age=columns["age"],
             total_daily_insulin=columns["total_daily_insulin"],
             carb_ratio=columns["carb_ratio"],
-            correction_factor=columns["correction_factor"],
         )
 
     def __len__(self) -> int:
