@@ -453,3 +453,55 @@ def test_demo_needs_a_folder(run):
     code, _, error = run("demo", "--quick", "--out", "log.csv")
     assert code == 2
     assert "name a folder" in error
+
+
+@pytest.fixture
+def no_simulation(monkeypatch):
+    """Whoever gets as far as simulating is interrupted."""
+    from prudent.command_line import demonstrating
+
+    def interrupted(seed: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demonstrating, "InsulinWorld", interrupted)
+
+
+@pytest.mark.parametrize(
+    "name", ["log.csv", "later.csv", "new_cases.csv", "advice.csv", "page.html", "model/model.json"]
+)
+def test_demo_leaves_the_files_of_others_alone(run, tmp_path, no_simulation, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    code, _, error = run("demo", "--quick", "--out", tmp_path)
+    assert code == 2
+    assert error.count("\n") == 1
+    assert f"'{tmp_path}' holds {name.split('/')[0]}, " in error
+    assert "--out" in error
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / name]
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_demo_writes_beside_other_files_and_again_after_a_run_that_was_broken_off(run, tmp_path, no_simulation):
+    (tmp_path / "notes.txt").write_text("mine")
+    for _ in range(2):
+        assert run("demo", "--quick", "--out", tmp_path) == (130, "", "")
+        assert "not finished" in (tmp_path / "page.html").read_text()
+        (tmp_path / "log.csv").write_text("of the run that was broken off")
+
+
+def test_demo_leaves_a_folder_that_is_no_model_alone(run, tmp_path, no_simulation):
+    run("demo", "--quick", "--out", tmp_path)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    code, _, error = run("demo", "--quick", "--out", tmp_path)
+    assert code == 2
+    assert "holds other things than a model" in error
+
+
+def test_demo_needs_a_folder_that_can_be_made(run, tmp_path, no_simulation):
+    (tmp_path / "astray").symlink_to(tmp_path / "nowhere")
+    for out in (tmp_path / "astray", tmp_path / ("long" * 100)):
+        code, _, error = run("demo", "--quick", "--out", out)
+        assert code == 2
+        assert f"'{out}' cannot be written" in error
+        assert error.count("\n") == 1

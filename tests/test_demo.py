@@ -5,6 +5,7 @@ import contextlib
 import io
 import itertools
 import re
+import shutil
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -61,7 +62,7 @@ class Tour:
 
 @pytest.fixture(scope="module")
 def tours(tmp_path_factory: pytest.TempPathFactory) -> list[Tour]:
-    """The same command twice, in two places."""
+    """The same command twice, in two places; the second renews an earlier demonstration, whose files were changed."""
     found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulated, "TAUGHT", 400)  # simulating is slow where nothing is optimised
@@ -69,6 +70,11 @@ def tours(tmp_path_factory: pytest.TempPathFactory) -> list[Tour]:
         for name in ("one", "other"):
             place = tmp_path_factory.mktemp(name)
             patch.chdir(place)
+            if found:
+                shutil.copytree(found[0].folder, "tour")
+                for own in FILES:
+                    with Path("tour", own).open("a") as file:
+                        file.write("changed")
             out, error = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
                 assert main(["demo", "--quick", "--out", "tour"]) == 0
@@ -111,6 +117,11 @@ def test_the_same_seed_gives_the_same_files(tours: list[Tour]):
     assert one.out == other.out
     for name in FILES:
         assert (one.folder / name).read_bytes() == (other.folder / name).read_bytes()
+
+
+def test_an_earlier_demonstration_is_renewed(tours: list[Tour]):
+    folder = tours[1].folder
+    assert not [name for name in FILES if (folder / name).read_text().endswith("changed")]
 
 
 def test_the_truth_and_the_log_are_told_as_they_are(tour: Tour):
@@ -236,12 +247,17 @@ def test_the_headline_claims_only_what_is_so(told: Demonstration):
 def test_it_says_whether_the_log_could_tell(told: Demonstration):
     assert telling.what_the_log_said(told)[1] == (
         "For 3 of 4 ways the true mean is within what the log had said. The log alone prefers 'expected', above the "
-        "usual bolus rule by 0.10 to 0.50 in mean reward; in truth it is 0.30, and no strategy has more."
+        "usual bolus rule by 0.10 to 0.50 in mean reward; in truth it is 0.30 above, and no strategy has more."
     )
     unsure = replace(told, preferred=Preferred(CAREFUL, Estimate(0.1, 0.1, -0.1, 0.3), 0.2, 0.1))
     assert telling.what_the_log_said(unsure)[1].endswith(
-        "prefers 'tail', not told apart from the usual bolus rule: -0.10 to 0.30 in mean reward; in truth it is 0.20, "
-        "and the best strategy has 0.10 more."
+        "prefers 'tail', not told apart from the usual bolus rule: -0.10 to 0.30 in mean reward; in truth it is 0.20 "
+        "above, and the best strategy has 0.10 more."
+    )
+    worse = replace(told, preferred=Preferred(CAREFUL, Estimate(-0.3, 0.1, -0.5, -0.1), -0.2, 0.1))
+    assert telling.what_the_log_said(worse)[1].endswith(
+        "prefers 'tail', below the usual bolus rule by 0.10 to 0.50 in mean reward; in truth it is 0.20 below, and the "
+        "best strategy has 0.10 more."
     )
 
 

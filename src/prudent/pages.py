@@ -55,11 +55,11 @@ body{margin:0;background:#f1f3f5}
 """
 
 
-def document(title: str, body: str, style: str = "") -> str:
-    """One self-contained page of articles of class `prudent`; `body` and `style` are HTML and CSS as they stand."""
+def document(title: str, body: str, style: str = "", head: str = "") -> str:
+    """One self-contained page of articles of class `prudent`; all but the title are HTML and CSS as they stand."""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escaped(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}<title>{escaped(title)}</title>\n'
         f"<style>{PAGE_STYLE}{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 

@@ -6,12 +6,18 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from prudent.command_line.files import require_folder_destination, write_table, write_text
+from prudent.command_line.files import (
+    require_folder_destination,
+    require_model_destination,
+    unwritable,
+    write_table,
+    write_text,
+)
 from prudent.command_line.reading import command
 from prudent.command_line.recommending import advice_table, kept_columns
 from prudent.command_line.screen import bullets, counted, heading, screen, sentence, table
 from prudent.demonstration.meals import explained_row, measured, shown_meals
-from prudent.demonstration.page import Steps, page
+from prudent.demonstration.page import MARK, Steps, page, unfinished_page
 from prudent.demonstration.telling import (
     REWARD,
     VIRTUAL,
@@ -33,6 +39,7 @@ from prudent.demonstration.ways import (
     preferred,
     usual_rule,
 )
+from prudent.errors import InputProblem
 from prudent.evaluation import SelfNormalisedDoublyRobust
 from prudent.evaluation.evaluating import evaluate
 from prudent.log import Log, read_log
@@ -101,11 +108,21 @@ class Files:
     def page(self) -> Path:
         return self.folder / "page.html"
 
+    @property
+    def present(self) -> list[str]:
+        """The names that are already taken."""
+        own = (self.page, self.log, self.later, self.cases, self.model, self.advice)
+        return [path.name for path in own if path.exists()]
+
+    @property
+    def of_a_demonstration(self) -> bool:
+        """Whether an earlier demonstration wrote here: its page has our mark."""
+        return self.page.is_file() and MARK in self.page.read_text(encoding="utf-8", errors="replace")
+
 
 def demonstrate(rows: int, out: Path, seed: int, quick: bool) -> None:
-    require_folder_destination(out, "the demonstration")
     scale, files = _scale(rows, quick), Files(out)
-    out.mkdir(parents=True, exist_ok=True)
+    _prepare(files)
     _step(f"Simulating {counted(scale.rows + scale.cases, 'meal')} of virtual patients under every dose ...")
     world = InsulinWorld(seed=seed)
     fresh = world.sample(scale.cases, seed=seed + 2)
@@ -113,12 +130,31 @@ def demonstrate(rows: int, out: Path, seed: int, quick: bool) -> None:
     write_table(fresh.cases().with_row_index("meal", offset=1), str(files.cases))
     _step(f"Learning from {counted(len(past), 'logged decision')} ...")
     fitted = scale.settings.fit(past, seed=seed)
-    fitted.save(files.model)
+    try:
+        fitted.save(files.model)
+    except OSError as problem:
+        raise unwritable(files.model, problem) from problem
     told = _told(fitted, past, later, fresh, scale, seed, files)
     _step("Writing the page ...")
     steps = _next(files)
     write_text(page(told, steps), files.page)
     _show(told, steps, files)
+
+
+def _prepare(files: Files) -> None:
+    """Make the folder, or renew that of an earlier demonstration; what others wrote is never replaced."""
+    try:
+        require_folder_destination(files.folder, "the demonstration")
+        if files.present and not files.of_a_demonstration:
+            raise InputProblem(
+                f"The folder '{files.folder}' holds {', '.join(files.present)}, not from an earlier demonstration, and "
+                "it would be overwritten; name another folder with --out."
+            )
+        require_model_destination(files.model)
+        files.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise unwritable(files.folder, problem) from problem
+    write_text(unfinished_page(), files.page)
 
 
 def _step(text: str) -> None:

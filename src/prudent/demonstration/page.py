@@ -26,6 +26,8 @@ from prudent.worlds.insulin.pictures import NO_BETTER, NOT_RECORDED, Course, glu
 Steps = Sequence[tuple[str, Sequence[str]]]
 """Sentences, each with the commands that it announces."""
 
+MARK = '<meta name="generator" content="prudent demo">'
+"""In every page of ours: a folder whose page has it may be renewed."""
 STYLE = """
 .prudent .mark svg,.prudent .stroke svg{display:inline-block;width:auto;vertical-align:-2px;margin-right:5px}
 .prudent .ways td small{display:block;color:var(--soft);font-size:11.5px}
@@ -59,7 +61,13 @@ white-space:pre-wrap}}
 
 def page(told: Demonstration, steps: Steps) -> str:
     articles = (_overview(told), _meals(told), article(told.explained), _measuring_and_next(told, steps))
-    return document(headline(told), "\n".join(articles), STYLE)
+    return document(headline(told), "\n".join(articles), STYLE, f"{MARK}\n")
+
+
+def unfinished_page() -> str:
+    """What stands in for the page until there is one, so that a run that was broken off can be started again."""
+    words = "This demonstration is not finished. If it was broken off, run the same command again."
+    return document("A demonstration of prudent", _article(_paragraphs([words])), head=f"{MARK}\n")
 
 
 def _article(*parts: str) -> str:

@@ -69,16 +69,27 @@ def what_the_log_said(told: Demonstration) -> list[str]:
     judged = [own for own in told.outcomes if own.said_mean is not None]
     inside = [own for own in judged if own.said_mean and own.said_mean.low <= own.mean <= own.said_mean.high]
     own, more = told.preferred, told.preferred.said_more
-    interval = f"{number(more.low)} to {number(more.high)}"
-    told_apart = "above the usual bolus rule by" if more.low > 0 else "not told apart from the usual bolus rule:"
+    truth = f"{number(abs(own.more))} {'below' if own.more < 0 else 'above'}"
     best = "no strategy has more" if own.behind == 0 else f"the best strategy has {number(own.behind)} more"
     return [
         f"A clinic has no simulator, but it has its log. From {told.judged_on:,} later decisions of the log, which the "
         "model had not seen, each way to dose was judged without knowing any truth ('the log had said', 95% "
         "intervals).",
         f"For {len(inside)} of {len(judged)} ways the true mean is within what the log had said. The log alone prefers "
-        f"'{own.name}', {told_apart} {interval} in mean reward; in truth it is {number(own.more)}, and {best}.",
+        f"'{own.name}', {_beside_the_rule(more.low, more.high)} in mean reward; in truth it is {truth}, and {best}.",
     ]
+
+
+def _beside_the_rule(low: float, high: float) -> str:
+    """
+    >>> _beside_the_rule(-0.5, -0.1)
+    'below the usual bolus rule by 0.10 to 0.50'
+    """
+    if low > 0:
+        return f"above the usual bolus rule by {number(low)} to {number(high)}"
+    if high < 0:
+        return f"below the usual bolus rule by {number(-high)} to {number(-low)}"
+    return f"not told apart from the usual bolus rule: {number(low)} to {number(high)}"
 
 
 def by_chance(told: Demonstration) -> str:
