@@ -25,13 +25,15 @@ def name_of(strategy: Strategy) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Actions [strategy, test case], and how long it took; `fitted` where a model was."""
+    """Actions [strategy, test case], and how long it took; `fitted` where a model was, and `machine` where a kept one
+    was learnt."""
 
     strategies: tuple[str, ...]
     actions: np.ndarray
     fit_seconds: float = 0.0
     choose_seconds: float = 0.0
     fitted: Fitted | None = field(default=None, repr=False)
+    machine: str = ""
 
 
 def chosen_actions(policies: Sequence[Policy], cases: object) -> np.ndarray:
@@ -63,7 +65,8 @@ class Kept:
         own = chosen.actions
         if own.shape != (len(chosen.strategies), rows) or not np.isin(own, np.arange(actions)).all():
             raise ValueError(f"the choices are not one of {actions} actions for each of {rows} cases")
-        return cls(chosen.strategies, own, chosen.fit_seconds, chosen.choose_seconds, machine)
+        where = machine if chosen.machine in ("", machine) else f"{chosen.machine}; chosen on {machine}"
+        return cls(chosen.strategies, own, chosen.fit_seconds, chosen.choose_seconds, where)
 
     @classmethod
     def load(cls, path: Path, fingerprint: str) -> "Kept | None":

@@ -65,18 +65,15 @@ class Command:
         parser.add_argument("--tables-only", action="store_true", help="run nothing")
         return parser
 
-    def completed(self, options: argparse.Namespace, trial: str = "") -> argparse.Namespace:
-        """What was not said follows from the size; `trial` says why results are not those of the test, if they are not.
-
-        A trial is put among the pieces.
-        """
+    def completed(self, options: argparse.Namespace) -> argparse.Namespace:
+        """What was not said follows from the size; what is not the test is put among the pieces."""
         if options.replications is None:
             options.replications = self.efforts[options.size].replications
         if options.stop is None:
             options.stop = options.replications
         if options.out is None:
-            own = options.pieces / "trials" / f"{trial}{options.size}-seed-{options.seed}" / "results"
-            options.out = self.results if self.is_test(options) and not trial else own
+            own = options.pieces / "trials" / f"{options.size}-seed-{options.seed}" / "results"
+            options.out = self.results if self.is_test(options) else own
         return options
 
     def is_test(self, options: argparse.Namespace) -> bool:

@@ -1,5 +1,6 @@
 """OhioT1DM: the reader on made-up files, the contexts of boluses against numbers by hand, and the simulator's laws."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,14 @@ import numpy as np
 import pytest
 from ohio_folder import Events, at, bolus, moment, patient_xml, write, write_folder
 
+from experiments.t1d import __main__ as command
+from experiments.t1d.data import OhioClinic, Part
 from experiments.t1d.ohio import CONTEXTS, OhioWorld, Patient, bolus_rows, draws, read_folder
 from experiments.t1d.ohio.boluses import BolusRows, contexts_at
 from experiments.t1d.ohio.clinician import Clinician
 from experiments.t1d.ohio.draws import UnitGaussian
 from experiments.t1d.ohio.pool import Pool, UnitScale
 from experiments.t1d.ohio.windows import BasalRate, Windows
-from prudent import Log
 from prudent.errors import InputProblem
 
 NAN = float("nan")
@@ -56,7 +58,6 @@ def test_a_file_is_read(tmp_path: Path):
         bolus=[bolus(7.5, 2.5, end=37.5, kind="square")],
     )
     assert patient.id == "559"
-    assert patient.insulin_type == "Novalog"
     start = read_times(patient)
     same(patient.readings["glucose_level"].times - start, 0, 5)
     same(patient.readings["glucose_level"].values, 101.5, 120)
@@ -64,12 +65,6 @@ def test_a_file_is_read(tmp_path: Path):
     same(patient.readings["exercise"].values, 150)
     spans = patient.spans["bolus"]
     same([spans.begins[0] - start, spans.ends[0] - start, spans.values[0]], 7.5, 37.5, 2.5)
-
-
-@pytest.mark.parametrize(("weight", "expected"), [(99, NAN), ("", NAN), (" ", NAN), (82.5, 82.5)])
-def test_a_weight_of_99_stands_for_none(tmp_path: Path, weight: object, expected: float):
-    write(tmp_path, 2018, "train", "559", patient_xml("559", {"glucose_level": BEGIN}, weight))
-    same(read_folder(tmp_path)[0].weight, expected)
 
 
 def test_empty_attributes_are_gaps(tmp_path: Path):
@@ -92,17 +87,17 @@ def test_elements_may_be_empty_or_absent(tmp_path: Path):
 
 def test_training_and_testing_are_one_record_and_repeated_events_count_once(tmp_path: Path):
     write(tmp_path, 2018, "train", "559", patient_xml("559", {"glucose_level": [at(0, 100), at(5, 110), at(5, 110)]}))
-    write(tmp_path, 2018, "test", "559", patient_xml("559", {"glucose_level": [at(5, 110), at(10, 120)]}, weight=70))
+    write(tmp_path, 2018, "test", "559", patient_xml("559", {"glucose_level": [at(5, 110), at(10, 120)]}))
     write(tmp_path, 2020, "test", "540", patient_xml("540", {"glucose_level": [at(0, 90)]}))
     first, second = read_folder(tmp_path)
     assert (first.id, second.id) == ("540", "559")
     same(second.readings["glucose_level"].values, 100, 110, 120)
-    assert second.weight == 70
 
 
-def test_life_events_are_passed_over(tmp_path: Path):
+def test_what_no_context_needs_is_passed_over(tmp_path: Path):
     hypo: Events = [{"ts": moment(0), "symptom": "Sweating"}]
-    patient = read_one(tmp_path, glucose_level=[at(9, 100)], hypo_event=hypo, sleep=[{"ts_begin": "?", "quality": "?"}])
+    odd: dict[str, Events] = {"sleep": [{"ts_begin": "?", "quality": "?"}], "finger_stick": [at(0, "?")]}
+    patient = read_one(tmp_path, glucose_level=[at(9, 100)], hypo_event=hypo, **odd)
     assert patient.begins == read_times(patient) + 9
 
 
@@ -153,10 +148,6 @@ LAUGHS = """<?xml version="1.0"?><!DOCTYPE patient [<!ENTITY a "ha"><!ENTITY b "
         ("<?xml version='1.0' encoding='nonsense'?><patient/>", r"is not XML: unknown encoding"),
         ("<report/>", r"begins with <report> where an OhioT1DM file has <patient>"),
         ("<patient id='563'/>", r"named for patient '559', but its <patient> has the id '563'\. Rename"),
-        (
-            "<patient id='559' weight='heavy'/>",
-            r"the attribute 'weight' in <patient> is 'heavy', which is not a number",
-        ),
     ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, sentence: str):
@@ -339,7 +330,6 @@ def test_gaps_take_the_patients_mean_and_what_was_never_measured_the_others():
     same(pool.contexts[:, 1], 0, 0.5, 1, 0.5, 0.5)
     same(pool.doses, 0, 0.25, 0.5, 0.75, 1)
     assert pool.measured[:, :3].tolist() == [[True, True, False], [True, False, False]]
-    assert pool.filled == pytest.approx((1 + 1 + 3 + 2 + 2) / 45)
     assert np.isnan(one.contexts[1, 1])
 
 
@@ -431,14 +421,11 @@ def world(everybody: tuple[Patient, ...]) -> OhioWorld:
 def test_the_made_up_folder_has_what_the_real_one_has(everybody: tuple[Patient, ...]):
     by_id = {patient.id: patient for patient in everybody}
     assert list(by_id) == ["540", "552", "559", "563", "591"]
-    assert by_id["559"].weight == 82
-    assert np.isnan(by_id["563"].weight)
     assert np.isnan(by_id["563"].readings["glucose_level"].values).sum() == 2
     assert np.isnan(by_id["563"].readings["meal"].values).sum() == 1
     assert np.isnan(by_id["563"].spans["temp_basal"].ends).sum() == 1
     assert 0.0 in by_id["563"].spans["temp_basal"].values
     assert np.diff(by_id["559"].readings["glucose_level"].times).max() >= 120
-    assert len(by_id["540"].readings["acceleration"]) > 0
     assert (
         not bolus_rows(by_id["540"])
         .measured[[CONTEXTS.index(c) for c in ("air_temperature", "steps", "heart_rate")]]
@@ -468,7 +455,7 @@ def test_a_sample_obeys_the_papers_recipe(world: OhioWorld):
         by_hand = (glucose - 80) / 10 if glucose <= 90 else 1 if glucose <= 130 else (180 - glucose) / 50
         assert reward == pytest.approx(by_hand)
     assert np.array_equal(sample.rewards, sample.theta[np.arange(3000), sample.actions])
-    assert sample.lowest is sample.glucose
+    assert not np.isfinite(Part.of(sample).lowest).any()
     assert np.bincount(sample.patient) / 3000 == pytest.approx(np.full(3, 1 / 3), abs=0.03)
     # half uniform over the ten: never below a twentieth; and the log follows these probabilities
     assert sample.propensity.min() >= 0.05
@@ -498,35 +485,12 @@ def test_the_clinic_saw_the_record_only(world: OhioWorld):
 
 def test_the_same_seed_gives_the_same_sample(world: OhioWorld, everybody: tuple[Patient, ...]):
     first, again, other = world.sample(40, seed=5), world.sample(40, seed=5), world.sample(40, seed=6)
-    assert first.frame().equals(again.frame())
-    assert not first.frame().equals(other.frame())
+    for name in ("full", "observed", "theta", "actions", "rewards"):
+        assert np.array_equal(getattr(first, name), getattr(again, name))
+        assert not np.array_equal(getattr(first, name), getattr(other, name))
     learnt_again = OhioWorld.from_patients(everybody).sample(40, seed=5)
     assert np.array_equal(first.theta, learnt_again.theta)
     assert np.array_equal(first.actions, learnt_again.actions)
-
-
-def test_the_frame_is_a_log_in_the_datas_units(world: OhioWorld):
-    sample = world.sample(60, seed=0)
-    frame = sample.frame()
-    assert frame.columns == [*CONTEXTS, "dose", "outcome"]
-    assert sample.names == world.names == CONTEXTS
-    assert np.array_equal(frame["glucose"].is_null().to_numpy(), ~sample.observed[:, 0])
-    assert frame["glucose"].min() > 40  # type: ignore[operator]
-    assert world.index(frame["dose"]).tolist() == sample.actions.tolist()
-    log = Log.from_frame(frame, action="dose", reward="outcome", kinds=world.kinds)
-    assert len(log.actions) == 60
-    with pytest.raises(InputProblem, match=r"not one of this world's \(0\.1, .*\): 77"):
-        world.index([77])
-
-
-def test_what_policies_are_worth(world: OhioWorld):
-    sample = world.sample(40, seed=0)
-    best = sample.theta.argmax(axis=1)
-    assert world.value(best, sample) == pytest.approx(sample.theta.max(axis=1).mean())
-    constant = np.full(40, world.best_constant(sample))
-    assert world.value(constant, sample) == pytest.approx(max(sample.theta.mean(axis=0)))
-    assert world.low(constant, sample, below=1000) == 1
-    assert world.low(constant, sample, below=10) == 0
 
 
 def test_what_was_never_measured_for_a_patient_is_always_a_gap(everybody: tuple[Patient, ...]):
@@ -542,7 +506,7 @@ def test_a_folder_of_the_later_cohort_alone_works(folder: Path):
     world = OhioWorld.from_folder(folder / "2020")
     assert world.patients == ("540", "552")
     sample = world.sample(50, seed=0)
-    assert sample.cases()["steps"].is_null().all()
+    assert not sample.observed[:, CONTEXTS.index("steps")].any()
     assert sample.theta.shape == (50, 10)
 
 
@@ -557,3 +521,61 @@ def test_bad_arguments_get_a_sentence(world: OhioWorld, everybody: tuple[Patient
         world.sample(1, seed=-1)
     with pytest.raises(InputProblem, match=r"None of the patients 559 has a bolus with glucose readings"):
         OhioWorld.from_patients([read_one(tmp_path, glucose_level=BEGIN)])
+
+
+# --- the experiment ---
+
+
+def asked(folder: Path, *more: str) -> list[str]:
+    return ["--ohio", str(folder), "--size", "toy", "--entries", "oracle", "LR2", "bolus calculator", *more]
+
+
+def test_the_experiment_runs_on_the_files_and_writes_only_below_out(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    here, out = tmp_path / "here", tmp_path / "out"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    before = set(folder.rglob("*"))
+    assert command.main(asked(folder, "--out", str(out))) == 0
+    assert not list(here.iterdir())
+    assert set(folder.rglob("*")) == before
+    assert {path.name for path in out.iterdir()} == {"t1d.json", "pictures", "pieces"}
+    assert {path.name for path in (out / "pictures").iterdir()} == {"frontier-ohio.svg", "doses-ohio.svg"}
+    clinic = json.loads((out / "t1d.json").read_text())["clinics"]["ohio"]
+    rows = {row["name"]: row for row in clinic["rows"]}
+    assert list(rows) == ["LR2, mean imputation", "LR2, PartialVAE imputation", "oracle"]
+    assert all(row["mean"] <= rows["oracle"]["mean"] and row["low"] is None for row in rows.values())
+    assert "bolus calculator" not in clinic["rivals"]
+    told = capsys.readouterr().out
+    assert "| paper: mean R | paper: R < −2, % |" in told
+    assert "other data" not in told
+    assert command.main(asked(folder, "--out", str(out))) == 0
+    assert capsys.readouterr().out.startswith("0 of 4 pieces")
+
+
+def test_what_is_wrong_with_the_files_is_told_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "files", 2018, "train", "559", "<report/>")
+    for wrong, sentence in (("nowhere", "There is no folder"), ("files", "begins with <report>")):
+        assert command.main(asked(tmp_path / wrong, "--out", "out")) == 2
+        told = capsys.readouterr()
+        assert sentence in told.err
+        assert not told.out
+    assert command.main(asked(tmp_path / "files")) == 2
+    assert "with --out" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["files"]
+
+
+def test_other_files_are_another_clinic_and_another_place_is_not(tmp_path: Path):
+    one, other = (tmp_path / name for name in ("one", "other"))
+    for place in (one, other):
+        write(place, 2018, "train", "559", patient_xml("559", {"glucose_level": BEGIN}))
+    first = repr(OhioClinic.of(one))
+    assert repr(OhioClinic.of(other)) == first
+    write(other, 2018, "train", "559", patient_xml("559", {"glucose_level": [at(0, 101)]}))
+    assert repr(OhioClinic.of(other)) != first
+    write(one, 2018, "test", "559", patient_xml("559", {}))
+    assert repr(OhioClinic.of(one)) != first

@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,11 +12,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from experiments.chosen import Chosen
+from experiments.chosen import Chosen, Kept
+from experiments.kept import this_machine
 from experiments.t1d import __main__ as command
-from experiments.t1d import data, settings
+from experiments.t1d import settings
+from experiments.t1d.choices import Learnt
 from experiments.t1d.curves import courses_of, curves_picture
-from experiments.t1d.data import LEARNT, TESTED, Draw, Part, Replication, VirtualClinic
+from experiments.t1d.data import LEARNT, MECHANISMS, TESTED, Draw, OhioClinic, Part, Replication, VirtualClinic
 from experiments.t1d.pictures import doses_picture, frontier_picture
 from experiments.t1d.pieces import Piece
 from experiments.t1d.settings import BEST, EFFORTS
@@ -24,6 +27,7 @@ from experiments.t1d.summary import Outcome
 from experiments.t1d.tables import PAGES, TABLES, best_variants, filled, verdict_table
 from experiments.t1d.verdict import best, careful_verdict, expected_verdict, paired
 from prudent import MaximumExpectedReward, TailAverse
+from prudent.models.fitted import Fitted
 from prudent.pictures.picture import Box
 from prudent.worlds.insulin import world
 
@@ -151,6 +155,7 @@ def test_stored_rows_are_not_lost_by_accident(toy: Path, tmp_path: Path, capsys:
         (["--seed", "7", "--out", str(command.RESULTS)], "name another place with --out"),
         (["--size", "small", "--out", str(command.RESULTS)], "name another place with --out"),
         (["--ohio", "files", "--out", str(command.RESULTS)], "name another place with --out"),
+        (["--ohio", "files"], "name a folder for it with --out"),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
@@ -160,8 +165,11 @@ def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str
 
 def test_only_the_test_writes_to_the_page():
     assert command.options_of([]).out == command.RESULTS
-    for trial in (["--seed", "7"], ["--size", "small"], ["--replications", "3"], ["--ohio", "files"]):
+    for trial in (["--seed", "7"], ["--size", "small"], ["--replications", "3"]):
         assert command.options_of(trial).out.is_relative_to("build/t1d")
+    assert command.options_of([]).pieces == Path("build/t1d")
+    assert command.options_of(["--ohio", "files", "--out", "there"]).pieces == Path("there/pieces")
+    assert command.options_of(["--ohio", "files", "--out", "there", "--pieces", "work"]).pieces == Path("work")
 
 
 def test_every_entry_has_a_place_and_settings_of_its_own():
@@ -174,23 +182,50 @@ def test_every_entry_has_a_place_and_settings_of_its_own():
             assert repr(piece.entry.method) in piece.fingerprint
 
 
-def test_another_world_is_run_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """As --ohio does: without the entries that make no sense there, and into a place of its own."""
+def copied(toy: Path, folder: Path) -> Replication:
+    """The first replication, with a copy of its models."""
+    own = Replication.of(Draw(VirtualClinic(), TOY.size, 0, 0), toy / "pieces", "here")
+    shutil.copytree(own.models, folder / "models")
+    return replace(own, models=folder / "models")
 
-    class Files:
-        units, names, kinds = (0.0, 1.0), ("steps", "carbs"), {"steps": "real", "carbs": "real"}
 
-        def sample(self, rows: int, seed: int = 0) -> Part:
-            random = np.random.default_rng(seed)
-            full, theta = random.normal(size=(rows, 2)), random.normal(size=(rows, 2))
-            return Part(full, full, theta, np.full_like(theta, np.nan), random.integers(2, size=rows), theta[:, 0])
+def untold(done: int, total: int) -> None:
+    pass
 
-    monkeypatch.setattr(data.OhioClinic, "world", lambda self, seed: Files())
-    assert command.main(asked(tmp_path, "--ohio", "files", "--entries", "oracle", "uniform", "bolus calculator")) == 0
-    rows = results_of(tmp_path)["clinics"]["ohio"]["rows"]
-    assert [row["name"] for row in rows] == ["uniform", "oracle"]
-    assert rows[0]["low"] is None
-    assert (tmp_path / "results" / "pictures" / "frontier-ohio.svg").exists()
+
+def test_a_kept_model_tells_how_long_it_took_to_learn_and_where(toy: Path, tmp_path: Path):
+    replication = copied(toy, tmp_path)
+    kept = replication.model(TOY.causal, False, untold)
+    assert kept.machine == this_machine()
+    beside = [
+        path for path in replication.models.glob("*.json") if json.loads(path.read_text())["seconds"] == kept.seconds
+    ]
+    assert len(beside) == 1
+    beside[0].write_text(json.dumps({"seconds": 1234.0, "machine": "there"}))
+    chosen = Learnt(TOY.causal, STRATEGIES, TOY.completions).choose(replication, untold)
+    assert chosen.fit_seconds == 1234
+    assert Kept.of(chosen, "here", *replication.tested.theta.shape).machine == "there; chosen on here"
+    beside[0].unlink()
+    loaded = replication.model(TOY.causal, False, untold)
+    assert loaded.machine == "here"
+    assert 0 < loaded.seconds < 1234
+
+
+def test_a_half_saved_model_is_learnt_anew(toy: Path, tmp_path: Path):
+    replication = copied(toy, tmp_path)
+    kept = replication.model(TOY.causal, False, untold).fitted
+
+    class Learning:
+        def __repr__(self) -> str:
+            return repr(TOY.causal)
+
+        def fit(self, log: object, seed: int, progress: object) -> Fitted:
+            return kept
+
+    for model in replication.models.glob("*/model.json"):
+        model.unlink()
+    assert replication.model(Learning(), False, untold).fitted is kept
+    assert len(list(replication.models.glob("*/model.json"))) == 1
 
 
 # --- the rules ---
@@ -224,6 +259,8 @@ def test_shown_meals_are_chosen_by_rule():
     assert rows.tolist() == [1, 0, 4, 3]
     assert why[0] == "where caution gains most"
     assert why[2] == "the first child or teenager whose dose caution changes"
+    with pytest.raises(ValueError, match=r"needs TailAverse\(risk=0\.2\)"):
+        shown_meals(Chosen(("MaximumExpectedReward",), actions[:1]), theta, np.zeros(5))
 
 
 # --- the verdict, on results made by hand ---
@@ -246,7 +283,7 @@ RIVALS = [
 EXPECTED = row("ours", BEST, "MaximumExpectedReward", [0.7, 0.4, 0.7], [0.05, 0.05, 0.05])
 CAREFUL = [
     row("ours", BEST, "TailAverse(risk=0.2)", [0.6, 0.5, 0.6], [0.04, 0.04, 0.04]),
-    row("ours", BEST, "TailAverse(risk=0.1)", [0.3, 0.2, 0.3], [0.02, 0.02, 0.02]),
+    row("ours", BEST, "TailAverse(risk=0.1)", [0.3, 0.19, 0.3], [0.02, 0.02, 0.02]),
     row("ours", BEST, "Conservative(risk=0.1)", [0.1, 0.1, 0.1], [0.03, 0.03, 0.03]),
 ]
 
@@ -262,18 +299,34 @@ def test_differences_are_paired():
     share = paired(EXPECTED, RIVALS[1], "below")
     assert share is not None
     assert (share.value, share.ahead) == (pytest.approx(-0.01), 3)
+    half = paired(EXPECTED, RIVALS[1], "below", share=0.5)
+    assert half is not None
+    assert (half.value, half.ahead) == (pytest.approx(0.02), 0)
 
 
 def test_the_expected_reward_is_held_against_every_rival():
     found = expected_verdict([EXPECTED, *RIVALS])
     assert found is not None
-    assert (found.reached, found.beaten, found.closest[0]) == (True, 3, "bolus calculator")
-    assert not found.closest[1].clear
+    assert (found.word, found.beaten, found.least_certain[0]) == ("yes, not clearly", 3, "bolus calculator")
+    assert not found.least_certain[1].clear
+    # the closest by its mean may be clear while another is not
+    near = row("rival", "near", "", [0.69, 0.39, 0.69], [0.1, 0.1, 0.1])
+    found = expected_verdict([EXPECTED, near, RIVALS[2]])
+    assert found is not None
+    assert (found.word, found.least_certain[0]) == ("yes, not clearly", "bolus calculator")
+    clear = expected_verdict([EXPECTED, near, RIVALS[0]])
+    assert clear is not None
+    assert clear.word == "yes"
     worse = row("ours", BEST, "MaximumExpectedReward", [0.4, 0.4, 0.4], [0.05, 0.05, 0.05])
     lost = expected_verdict([worse, *RIVALS])
     assert lost is not None
-    assert (lost.reached, lost.beaten) == (False, 2)
+    assert (lost.word, lost.beaten) == ("no", 2)
     assert expected_verdict(RIVALS) is None
+    alone = RIVALS[2] | {"indices": [2, 3, 4]}
+    results = {"title": "all", "rivals": ["bolus calculator", "near", "GANITE"], "rows": [EXPECTED, near, alone]}
+    told = verdict_table({"clinics": {"mcar": results}}).rows[0]
+    assert told[2] == "yes"
+    assert told[3].startswith("ahead of 1 of 1; of 3 rivals, 2 not run; least certain near")
 
 
 def test_caution_must_halve_the_share_without_losing_mean():
@@ -282,18 +335,32 @@ def test_caution_must_halve_the_share_without_losing_mean():
     assert (lowest, strongest) == (RIVALS[1], RIVALS[2])
     found = careful_verdict(rows, lowest)
     assert found is not None
-    assert (found.reached, found.row["strategy"]) == (True, "TailAverse(risk=0.1)")
+    assert (found.word, found.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.1)")
+    assert (found.below.value, found.below.error) == (pytest.approx(-0.01), pytest.approx(0, abs=1e-9))
     found = careful_verdict(rows, strongest)
     assert found is not None
-    assert (found.reached, found.row["strategy"]) == (True, "TailAverse(risk=0.2)")
+    assert (found.word, found.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.2)")
     nearest = careful_verdict([EXPECTED, CAREFUL[0], *RIVALS], lowest)
     assert nearest is not None
-    assert (nearest.reached, nearest.row["strategy"]) == (False, "TailAverse(risk=0.2)")
+    assert (nearest.word, nearest.row["strategy"]) == ("no", "TailAverse(risk=0.2)")
     low = careful_verdict([EXPECTED, CAREFUL[2], *RIVALS], strongest)
     assert low is not None
-    assert (low.reached, low.row["strategy"]) == (False, "Conservative(risk=0.1)")
-    told = verdict_table({"clinics": {"mcar": {"title": "all", "rows": rows}}}).rows
-    assert [line[2] for line in told] == ["yes, but not clearly", "yes", "yes"]
+    assert (low.word, low.row["strategy"]) == ("no", "Conservative(risk=0.1)")
+    # a clear one goes before one with a better mean
+    sure = row("ours", BEST, "TailAverse(risk=0.05)", [0.53, 0.51, 0.53], [0.02, 0.02, 0.02])
+    told = verdict_table({"clinics": {"mcar": {"title": "all", "rows": [*rows, sure]}}}).rows
+    assert [line[2] for line in told] == ["yes, not clearly", "yes", "yes"]
+    assert "TailAverse(risk=0.05) (3 replications) has 2.00 %" in told[2][3]
+    assert "over the 3 they share, its share less half of the rival's is −2.00 ± 0.00 points" in told[2][3]
+
+
+def test_halving_is_paired_over_the_replications_both_have():
+    """On average the share is under half of the rival's, but not on the replications that both have."""
+    rival = row("rival", "LR1", "", [0.1, 0.1, 0.1], [0.02, 0.02, 0.50])
+    ours = row("ours", BEST, "TailAverse(risk=0.2)", [0.3, 0.4, 0.3], [0.015, 0.02, 0.01]) | {"indices": [0, 1, 3]}
+    found = careful_verdict([ours], rival)
+    assert found is not None
+    assert (found.word, found.below.of, found.below.value) == ("no", 2, pytest.approx(0.0075))
 
 
 def test_of_variants_the_best_is_shown_and_named():
@@ -333,7 +400,12 @@ def test_curves_of_one_dose_are_one_line_and_the_best_dose_is_there():
 
 
 def test_no_word_leaves_a_picture_or_covers_another():
-    clinic = {"title": "all", "units": [0, 1, 2, 3, 4.5, 6.5, 9, 12, 16, 21], "rows": [EXPECTED, *CAREFUL, *RIVALS]}
+    titles = (*(VirtualClinic(name).title for name in MECHANISMS), OhioClinic(Path(), "").title)
+    clinic = {
+        "title": max(titles, key=len),
+        "units": [0, 1, 2, 3, 4.5, 6.5, 9, 12, 16, 21],
+        "rows": [EXPECTED, *CAREFUL, *RIVALS],
+    }
     for picture in (curves_picture(showcase()), frontier_picture(clinic), doses_picture(clinic)):
         canvas = Box(0, 0, picture.width, picture.height)
         boxes = [(text.text, text.box) for text in picture.texts]
@@ -346,7 +418,8 @@ def test_no_word_leaves_a_picture_or_covers_another():
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_on_the_pages_are_the_stored_results(name: str):
     stored = command.RESULTS / "t1d.json"
-    results = json.loads(stored.read_text()) if stored.exists() else {}
+    assert stored.exists(), "nothing is stored: the tables would be empty"
+    results = json.loads(stored.read_text())
     pages = "".join(page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "README.md"))
     shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
     assert set(shown) == {TABLES[name](results).markdown()}

@@ -1,12 +1,12 @@
 """Insulin doses for meals, the paper's third table, by one command that can be stopped and resumed.
 
 python -m experiments.t1d                                     everything; what was done before is not done again
-python -m experiments.t1d --mechanism mcar                    only cells that are missing at random
+python -m experiments.t1d --mechanism mcar                    only cells that are missing completely at random
 python -m experiments.t1d --size small                        fewer meals and smaller networks: minutes on two cores
 python -m experiments.t1d --entries CausalPVAE LR1 --from 10 --to 20      some of it; several may run at once
 python -m experiments.t1d --seed 7 --replications 3           development: seed 0 is the test
 python -m experiments.t1d --tables-only                       results, tables and pictures from the pieces there are
-python -m experiments.t1d --ohio DIR                          the same with a simulator learnt from OhioT1DM files
+python -m experiments.t1d --ohio DIR --out FOLDER             the same with a simulator learnt from OhioT1DM files
 """
 
 import argparse
@@ -18,7 +18,7 @@ from experiments.command import Command, answered
 from experiments.kept import tell_failures
 from experiments.pages import Results
 from experiments.t1d import settings
-from experiments.t1d.data import MECHANISMS, Clinic, OhioClinic, VirtualClinic
+from experiments.t1d.data import MECHANISMS, Clinic, OhioClinic, VirtualClinic, world_of
 from experiments.t1d.pictures import write_pictures
 from experiments.t1d.pieces import plan, run
 from experiments.t1d.summary import showcase_of, summarise
@@ -35,10 +35,20 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--mechanism", nargs="+", choices=MECHANISMS, default=list(MECHANISMS), help="run only these kinds of gaps"
     )
     parser.add_argument(
-        "--ohio", type=Path, metavar="DIR", help="instead of virtual patients; writes nothing but below --out"
+        "--ohio",
+        type=Path,
+        metavar="DIR",
+        help="OhioT1DM files instead of virtual patients; needs --out and writes only below it (work is kept in "
+        "OUT/pieces unless --pieces says otherwise)",
     )
+    usual = parser.get_default("pieces")
+    parser.set_defaults(pieces=None)
     options = parser.parse_args(arguments)
-    return COMMAND.completed(options, trial="ohio-" if options.ohio else "")
+    if options.ohio and options.out is None:
+        raise InputProblem("What --ohio finds must not lie in the project; name a folder for it with --out.")
+    if options.pieces is None:
+        options.pieces = options.out / "pieces" if options.ohio else usual
+    return COMMAND.completed(options)
 
 
 def check(options: argparse.Namespace) -> None:
@@ -52,18 +62,20 @@ def check(options: argparse.Namespace) -> None:
 def clinics_of(options: argparse.Namespace) -> list[Clinic]:
     """All that the tables are made of; what is run may be less."""
     if options.ohio:
-        return [OhioClinic(str(options.ohio.resolve()))]
+        return [OhioClinic.of(options.ohio.resolve())]
     return [VirtualClinic(name) for name in MECHANISMS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = options_of(arguments)
-    return answered(lambda: _run(options))
+    return answered(lambda: _run(options_of(arguments)))
 
 
 def _run(options: argparse.Namespace) -> int:
     check(options)
     effort, clinics = settings.EFFORTS[options.size], clinics_of(options)
+    if options.ohio:
+        # files that cannot be read are told of at once, and not by every piece
+        world_of(clinics[0], options.seed)
     failures = []
     if not options.tables_only:
         asked = [clinic for clinic in clinics if options.ohio or clinic.name in options.mechanism]

@@ -60,13 +60,12 @@ class BolusCalculator:
     """The rule that clinics and pumps use, with gaps filled by the means of the log, and the nearest dose there is."""
 
     def choose(self, replication: Replication, told: Told) -> Chosen:
-        from prudent.worlds.insulin import calculated_bolus
+        from prudent.worlds.insulin.clinic import calculated_bolus, nearest
 
         cells = replication.tested.values
         means = np.nanmean(replication.learnt_from.values, axis=0)
         units = calculated_bolus(np.where(np.isnan(cells), means[None], cells))
-        apart = np.abs(units[:, None] - np.array(replication.units)[None])
-        return Chosen(("",), apart.argmin(axis=1)[None])
+        return Chosen(("",), nearest(units, replication.units)[None])
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,12 @@ class Learnt:
     doubt: float = 0.0
 
     def choose(self, replication: Replication, told: Told) -> Chosen:
-        begun = time.perf_counter()
-        fitted = replication.model(self.model, self.complete, told)
-        learnt = time.perf_counter()
+        kept = replication.model(self.model, self.complete, told)
+        fitted, begun = kept.fitted, time.perf_counter()
         policies = [
             fitted.policy(strategy, completions=self.completions, search=Search(steps=0), doubt=self.doubt)
             for strategy in self.strategies
         ]
         actions = chosen_actions(policies, replication.cases(self.complete))
         names = tuple(name_of(strategy) for strategy in self.strategies)
-        return Chosen(names, actions, learnt - begun, time.perf_counter() - learnt, fitted)
+        return Chosen(names, actions, kept.seconds, time.perf_counter() - begun, fitted, kept.machine)

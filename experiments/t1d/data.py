@@ -1,8 +1,10 @@
 """Insulin doses as logged decisions: what is learnt from, what is tested on, and what every dose would have brought."""
 
 import hashlib
+import json
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from experiments.kept import Told, read_arrays, write_arrays
+from experiments.kept import Told, read_arrays, this_machine, write_arrays
 from prudent import Log, load
 from prudent.models.fitted import Fitted
 
@@ -51,7 +53,7 @@ class VirtualClinic:
 
     @property
     def title(self) -> str:
-        how = {"mcar": "at random", "mar": "more often where glucose is near its target"}[self.name]
+        how = {"mcar": "completely at random", "mar": "at random given glucose"}[self.name]
         return f"{100 * self.gaps:.0f} % of the cells missing {how}"
 
     @property
@@ -66,9 +68,19 @@ class VirtualClinic:
 
 @dataclass(frozen=True)
 class OhioClinic:
-    """The paper's own experiment: a simulator that is learnt from a folder of OhioT1DM files."""
+    """The paper's own experiment: a simulator that is learnt from a folder of OhioT1DM files.
 
-    folder: str
+    digest: of the files, which are what matters; where they lie does not.
+    """
+
+    folder: Path = field(repr=False)
+    digest: str
+
+    @classmethod
+    def of(cls, folder: Path) -> "OhioClinic":
+        from experiments.t1d.ohio import digest_of
+
+        return cls(folder, digest_of(folder))
 
     @property
     def name(self) -> str:
@@ -119,7 +131,7 @@ class Part:
 
 
 @lru_cache(maxsize=4)
-def _world_of(clinic: Clinic, seed: int) -> World:
+def world_of(clinic: Clinic, seed: int) -> World:
     """Worlds learn their clinician, or read files, once."""
     return clinic.world(seed)
 
@@ -148,7 +160,7 @@ class Draw:
 
     @property
     def world(self) -> World:
-        return _world_of(self.clinic, self.seed)
+        return world_of(self.clinic, self.seed)
 
     @property
     def place(self) -> str:
@@ -173,28 +185,59 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
+class KeptModel:
+    """A model, and how long it took to learn on which machine, whenever that was."""
+
+    fitted: Fitted
+    seconds: float
+    machine: str
+
+    @classmethod
+    def load(cls, path: Path, machine: str) -> "KeptModel | None":
+        """None where none is kept. Of one without seconds beside it only the loading can be told, on this machine."""
+        if not (path / "model.json").exists():
+            return None
+        begun = time.perf_counter()
+        fitted = load(path)
+        beside = path.with_suffix(".json")
+        if not beside.exists():
+            return cls(fitted, time.perf_counter() - begun, machine)
+        return cls(fitted, **json.loads(beside.read_text(encoding="utf-8")))
+
+    def save(self, path: Path) -> None:
+        """The seconds first: a model that is there has them."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cost = {"seconds": self.seconds, "machine": self.machine}
+        path.with_suffix(".json").write_text(json.dumps(cost), encoding="utf-8")
+        self.fitted.save(path)
+
+
+@dataclass(frozen=True, eq=False)
 class Replication:
-    """One log to learn from, and other meals of the same clinic to test on."""
+    """One log to learn from, and other meals of the same clinic to test on; `machine` says where, in words."""
 
     draw: Draw
     learnt_from: Part
     tested: Part
     models: Path
+    machine: str = field(default_factory=this_machine)
 
     @classmethod
-    def of(cls, draw: Draw, folder: Path) -> "Replication":
+    def of(cls, draw: Draw, folder: Path, machine: str) -> "Replication":
         models = folder / draw.place / "models"
-        return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder), models)
+        return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder), models, machine)
 
-    def model(self, settings: Any, complete: bool, told: Told) -> Fitted:
+    def model(self, settings: Any, complete: bool, told: Told) -> KeptModel:
         """Learnt from the log, and kept: another strategy needs no other model."""
         words = f"{settings}, {complete}, {self.draw}, {self.learnt_from.rewards.sum()}"
         path = self.models / hashlib.sha256(words.encode()).hexdigest()[:20]
-        if path.exists():
-            return load(path)
-        fitted = settings.fit(self.log(complete), seed=self.draw.own_seed, progress=told)
-        fitted.save(path)
-        return fitted
+        found = KeptModel.load(path, self.machine)
+        if found is None:
+            begun = time.perf_counter()
+            fitted = settings.fit(self.log(complete), seed=self.draw.own_seed, progress=told)
+            found = KeptModel(fitted, time.perf_counter() - begun, self.machine)
+            found.save(path)
+        return found
 
     @property
     def units(self) -> tuple[float, ...]:

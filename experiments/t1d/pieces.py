@@ -44,7 +44,7 @@ class Piece:
         return Kept.load(self.path(folder), self.fingerprint)
 
     def work(self, folder: Path, machine: str, told: kept.Told) -> None:
-        replication = Replication.of(self.draw, folder)
+        replication = Replication.of(self.draw, folder, machine)
         chosen = self.entry.method.choose(replication, told)
         own = Kept.of(chosen, machine, *replication.tested.theta.shape)
         if self.shows:

@@ -37,5 +37,6 @@ def shown_meals(chosen: Chosen, theta: np.ndarray, age: np.ndarray) -> tuple[np.
 
 
 def _at(chosen: Chosen, name: str) -> int:
-    """The strategy of a name, or the last there is."""
-    return chosen.strategies.index(name) if name in chosen.strategies else len(chosen.strategies) - 1
+    if name not in chosen.strategies:
+        raise ValueError(f"the showcase needs {name}, which is not among {', '.join(chosen.strategies)}")
+    return chosen.strategies.index(name)

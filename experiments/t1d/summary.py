@@ -8,9 +8,11 @@ import numpy as np
 
 from experiments.chosen import Kept
 from experiments.pages import Results, plain, standard_error
+from experiments.t1d.choices import Rivals
 from experiments.t1d.data import TESTED, Clinic, Draw, Part
 from experiments.t1d.pieces import Piece
-from experiments.t1d.settings import GROUPS, LOW, SERIOUSLY_LOW, THRESHOLD, Effort, Entry
+from experiments.t1d.settings import GROUPS, THRESHOLD, Effort, Entry
+from prudent.worlds.insulin.world import LOW, SERIOUSLY_LOW
 
 MEASURES = ("mean", "below", "low", "serious")
 """What has a standard error: mean reward, and the shares of R < −2 and of meals with glucose under 70 and 54."""
@@ -61,13 +63,15 @@ def summarise(effort: Effort, clinics: Sequence[Clinic], replications: int, seed
 def _clinic(effort: Effort, clinic: Clinic, replications: int, seed: int, folder: Path) -> Results:
     draws = {index: Draw(clinic, effort.size, seed, index) for index in range(replications)}
     entries = sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))
-    kept = [(entry, _kept(entry, draws, folder)) for entry in entries if entry.name not in clinic.without]
+    entries = [entry for entry in entries if entry.name not in clinic.without]
+    kept = [(entry, _kept(entry, draws, folder)) for entry in entries]
     kept = [(entry, own) for entry, own in kept if len(own) > 1]
     wanted = sorted({index for _, own in kept for index in own})
     truths = {index: draws[index].part(TESTED, folder) for index in wanted}
     units = draws[0].world.units
     rows = [row for entry, own in kept for row in _rows(entry, own, truths, units)]
-    return {"title": clinic.title, "units": [plain(unit) for unit in units], "rows": rows}
+    rivals = [name for entry in entries if entry.group == "rival" for name in _names(entry)]
+    return {"title": clinic.title, "units": [plain(unit) for unit in units], "rivals": rivals, "rows": rows}
 
 
 def showcase_of(effort: Effort, clinics: Sequence[Clinic], seed: int, folder: Path) -> dict[str, np.ndarray]:
@@ -75,6 +79,12 @@ def showcase_of(effort: Effort, clinics: Sequence[Clinic], seed: int, folder: Pa
     pieces = (Piece(entry, Draw(clinic, effort.size, seed, 0)) for clinic in clinics for entry in effort.entries)
     found = (piece.load(folder) for piece in pieces if piece.shows)
     return next((kept.showcase for kept in found if kept is not None), {})
+
+
+def _names(entry: Entry) -> list[str]:
+    """The rows of a rival, whether it was run or not."""
+    variants = [name for name, _ in entry.method.variants] if isinstance(entry.method, Rivals) else [""]
+    return [entry.row(variant) for variant in variants]
 
 
 def _kept(entry: Entry, draws: dict[int, Draw], folder: Path) -> dict[int, Kept]:

@@ -28,7 +28,7 @@ PAGES = ("README.md", "DETAILS.md")
 OURS, NONE = "◆", "–"
 Row = dict[str, Any]
 HEADS = ("row", "mean R", "R < −2, %", "under 70 mg/dl, %", "under 54, %", "mean dose", "replications")
-PRINTED_HEADS = ("paper, other data: mean R", "paper, other data: R < −2, %")
+PRINTED_HEADS = ("mean R", "R < −2, %")
 AHEAD = "ahead in"
 
 TOLD = (
@@ -60,7 +60,9 @@ def main_table(results: Results, clinic: str = MECHANISMS[0]) -> Table:
     rows = [row for row in best_variants(rows_of(results, clinic)) if row["group"] != "ours" or row["strategy"] in TOLD]
     top = max((row["mean"] for row in rows if row["group"] != "limit"), default=None)
     lines = [(*_main(row, row["mean"] == top), *_printed(row)) for row in rows]
-    return Table((*HEADS, *PRINTED_HEADS), lines)
+    # the virtual patients are not the paper's
+    whose = "paper, other data" if clinic in MECHANISMS else "paper"
+    return Table((*HEADS, *(f"{whose}: {head}" for head in PRINTED_HEADS)), lines)
 
 
 def short_table(results: Results) -> Table:
@@ -87,7 +89,7 @@ def paired_table(results: Results, clinic: str) -> Table:
     columns: list[list[tuple[str, str]]] = []
     for measure, (times, word) in measures.items():
         rival = best(rivals_of(rows), measure)
-        heads += [f"{word} against {rival['name'] if rival else 'the best rival'}", AHEAD]
+        heads += [f"{word} against {_counted(rival) if rival else 'the best rival'}", AHEAD]
         columns.append([_difference(_against(row, rival, measure), times) for row in rows])
     lines = [(_marked(row), *first, *second) for row, first, second in zip(rows, *columns, strict=True)]
     return Table(("row", *heads), lines)
@@ -104,7 +106,7 @@ def verdict_table(results: Results) -> Table:
     lines: list[tuple[str, ...]] = []
     for clinic, own in results.get("clinics", {}).items():
         rows = rows_of(results, clinic)
-        expected = expected_verdict(rows)
+        expected = expected_verdict(rows, own.get("rivals", ()))
         if expected is not None:
             lines.append((own["title"], "with MaximumExpectedReward, every rival in mean R", *_expected(expected)))
         readings: dict[Measure, str] = {"below": "lowest share", "mean": "best mean"}
@@ -212,19 +214,30 @@ def _signed(own: Difference, times: float = 1, digits: int = 3) -> str:
 
 
 def _expected(verdict: ExpectedVerdict) -> tuple[str, str]:
-    name, own = verdict.closest
-    word = "no" if not verdict.reached else "yes" if own.clear else "yes, but not clearly"
-    rivals = f"ahead of {verdict.beaten} of {len(verdict.against)}"
-    return word, f"{rivals}; closest {name}: {_signed(own)}, ahead in {own.ahead} of {own.of}"
+    name, own = verdict.least_certain
+    run, missing = len(verdict.against), len(verdict.not_run)
+    told = [
+        f"ahead of {verdict.beaten} of {run}",
+        *([f"of {run + missing} rivals, {missing} not run"] if missing else []),
+        f"least certain {name}: {_signed(own)}, ahead in {own.ahead} of {own.of} replications",
+    ]
+    return verdict.word, "; ".join(told)
 
 
 def _careful(verdict: CarefulVerdict) -> tuple[str, str]:
     rival, row = verdict.rival, verdict.row
-    how = (
-        f"{rival['name']} has {_percent(rival['below'])} % at a mean of {_number(rival['mean'])}; {row['name']} has "
-        f"{_percent(row['below'])} % at {_number(row['mean'])} (mean {_signed(verdict.mean)})"
+    both = (
+        f"{_counted(own)} has {_percent(own['below'])} % at a mean of {_number(own['mean'])}" for own in (rival, row)
     )
-    return "yes" if verdict.reached else "no", how
+    shared = (
+        f"over the {verdict.mean.of} they share, its share less half of the rival's is "
+        f"{_signed(verdict.below, 100, 2)} points and its mean less the rival's {_signed(verdict.mean)}"
+    )
+    return verdict.word, "; ".join([*both, shared])
+
+
+def _counted(row: Row) -> str:
+    return f"{row['name']} ({row['replications']} replications)"
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -11,6 +11,7 @@ from experiments.pages import Results, standard_error
 from experiments.t1d.settings import BEST
 
 Measure = Literal["mean", "below"]
+Word = Literal["yes", "yes, not clearly", "no"]
 EXPECTED = "MaximumExpectedReward"
 CAREFUL = ("TailAverse(risk)", "Conservative(risk)", "Conservative(c)")
 
@@ -29,11 +30,16 @@ class Difference:
         """More than two standard errors from nothing."""
         return abs(self.value) > 2 * self.error
 
+    @property
+    def errors(self) -> float:
+        """How many standard errors above nothing."""
+        return self.value / max(self.error, 1e-12)
 
-def paired(row: Results, other: Results, measure: Measure) -> Difference | None:
-    """None where the two share fewer than two replications."""
+
+def paired(row: Results, other: Results, measure: Measure, share: float = 1.0) -> Difference | None:
+    """A row less a `share` of another; None where the two have fewer than two replications in common."""
     own, theirs = (dict(zip(one["indices"], one[f"{measure}s"], strict=True)) for one in (row, other))
-    apart = np.array([own[index] - theirs[index] for index in own if index in theirs])
+    apart = np.array([own[index] - share * theirs[index] for index in own if index in theirs])
     if len(apart) < 2:
         return None
     better = apart > 0 if measure == "mean" else apart < 0
@@ -41,7 +47,8 @@ def paired(row: Results, other: Results, measure: Measure) -> Difference | None:
 
 
 def best(rows: Iterable[Results], measure: Measure) -> Results | None:
-    """The row with the highest mean, or with the lowest share."""
+    """The row with the highest mean, or with the lowest share, each over the replications it has: they may differ, so
+    whoever names it says how many."""
     sign = 1 if measure == "mean" else -1
     return max(rows, key=lambda row: sign * row[measure], default=None)
 
@@ -52,61 +59,76 @@ def rivals_of(rows: Sequence[Results]) -> list[Results]:
 
 @dataclass(frozen=True)
 class ExpectedVerdict:
-    """Our expected reward against every rival: reached when it is ahead of all on average."""
+    """Our expected reward against every rival that was run, and the names of those that were not: reached when it is
+    ahead of all on average, and clearly so when it is clearly ahead of each."""
 
-    row: str
     against: tuple[tuple[str, Difference], ...]
+    not_run: tuple[str, ...]
 
     @property
-    def reached(self) -> bool:
-        return all(own.value > 0 for _, own in self.against)
+    def word(self) -> Word:
+        reached = self.beaten == len(self.against)
+        return word_of(reached, all(own.clear for _, own in self.against))
 
     @property
-    def closest(self) -> tuple[str, Difference]:
-        return min(self.against, key=lambda own: own[1].value)
+    def least_certain(self) -> tuple[str, Difference]:
+        return min(self.against, key=lambda own: own[1].errors)
 
     @property
     def beaten(self) -> int:
         return sum(own.value > 0 for _, own in self.against)
 
 
-def expected_verdict(rows: Sequence[Results]) -> ExpectedVerdict | None:
-    """None where our row or the rivals were not run."""
+def word_of(reached: bool, clearly: bool) -> Word:
+    return "no" if not reached else "yes" if clearly else "yes, not clearly"
+
+
+def expected_verdict(rows: Sequence[Results], rivals: Sequence[str] = ()) -> ExpectedVerdict | None:
+    """None where our row or all rivals were not run; `rivals` are the names of those that there are to run."""
     ours = next((row for row in rows if row["model"] == BEST and row["strategy"] == EXPECTED), None)
     if ours is None:
         return None
     pairs = ((rival["name"], paired(ours, rival, "mean")) for rival in rivals_of(rows))
     against = tuple((name, own) for name, own in pairs if own is not None)
-    return ExpectedVerdict(ours["name"], against) if against else None
+    run = [name for name, _ in against]
+    return ExpectedVerdict(against, tuple(name for name in rivals if name not in run)) if against else None
 
 
 @dataclass(frozen=True)
 class CarefulVerdict:
-    """Half a rival's share of R < −2 at no lower mean. `row` is our row that shows it, or that comes nearest."""
+    """Half a rival's share of R < −2 at no lower mean. `row` is our row that shows it, or that comes nearest.
+
+    mean: its mean less the rival's. below: its share less half of the rival's. Both are paired, and both have to be
+    clear for a clear verdict.
+    """
 
     rival: Results
     row: Results
     mean: Difference
     below: Difference
-    reached: bool
+
+    @property
+    def word(self) -> Word:
+        reached = self.mean.value >= 0 and self.below.value <= 0
+        return word_of(reached, self.mean.clear and self.below.clear)
 
 
 def careful_verdict(rows: Sequence[Results], rival: Results | None) -> CarefulVerdict | None:
-    """Of our careful rows that reach it the one with the best mean; else of those whose mean is no lower the one with
-    the lowest share; else the one with the best mean."""
+    """Of our careful rows that reach it, clearly if any does, the one with the best mean; else of those whose mean is
+    no lower the one with the lowest share; else the one with the best mean."""
     ours = [row for row in rows if row["group"] == "ours" and family(row["strategy"]) in CAREFUL]
     if rival is None:
         return None
     found = []
     for row in ours:
-        mean, below = paired(row, rival, "mean"), paired(row, rival, "below")
+        mean, below = paired(row, rival, "mean"), paired(row, rival, "below", share=0.5)
         if mean is not None and below is not None:
-            halved = row["below"] <= rival["below"] / 2
-            found.append(CarefulVerdict(rival, row, mean, below, halved and mean.value >= 0))
-    reached = [own for own in found if own.reached]
-    if reached:
-        return max(reached, key=lambda own: own.row["mean"])
+            found.append(CarefulVerdict(rival, row, mean, below))
+    for word in ("yes", "yes, not clearly"):
+        reached = [own for own in found if own.word == word]
+        if reached:
+            return max(reached, key=lambda own: own.mean.value)
     level = [own for own in found if own.mean.value >= 0]
     if level:
-        return min(level, key=lambda own: own.row["below"])
-    return max(found, key=lambda own: own.row["mean"], default=None)
+        return min(level, key=lambda own: own.below.value)
+    return max(found, key=lambda own: own.mean.value, default=None)

@@ -10,7 +10,6 @@ from xml.parsers import expat
 
 from prudent.errors import InputProblem
 
-PLACEHOLDER_WEIGHT = 99.0
 # the wall clock's zero; only differences between times are ever used
 ORIGIN = datetime(2000, 1, 1)
 
@@ -71,8 +70,6 @@ class PatientFile:
     """One file: whose it is, and all its events in the order of the file."""
 
     id: str
-    weight: float
-    insulin_type: str
     events: tuple[Event, ...]
 
 
@@ -85,13 +82,14 @@ def read_file(file: Path) -> PatientFile:
             f"The file {file} is named for patient {named!r}, but its <patient> has the id {root.text('id')!r}. "
             f"Rename the file."
         )
-    weight = root.number("weight")
-    return PatientFile(
-        id=named,
-        weight=nan if weight == PLACEHOLDER_WEIGHT else weight,
-        insulin_type=root.text("insulin_type"),
-        events=tuple(events),
-    )
+    return PatientFile(named, tuple(events))
+
+
+def content_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as problem:
+        raise InputProblem(f"The file {file} cannot be read: {problem.strerror}. Check its permissions.") from None
 
 
 def _parse(file: Path) -> tuple[Event, list[Event]]:
@@ -121,13 +119,11 @@ def _parse(file: Path) -> tuple[Event, list[Event]]:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     try:
-        parser.Parse(file.read_bytes(), True)
+        parser.Parse(content_of(file), True)
     except InputProblem:
         raise
     except (expat.ExpatError, LookupError, ValueError) as problem:  # the last two: an encoding that is not known
         raise InputProblem(f"The file {file} is not XML: {problem}. Take the original file again.") from None
-    except OSError as problem:
-        raise InputProblem(f"The file {file} cannot be read: {problem.strerror}. Check its permissions.") from None
     if roots[0].element != "patient":
         raise InputProblem(
             f"The file {file} begins with <{roots[0].element}> where an OhioT1DM file has <patient>. Take the original "

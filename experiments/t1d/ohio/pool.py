@@ -34,8 +34,7 @@ class UnitScale:
 class Pool:
     """All boluses: contexts [row, context] and doses [row] on [0, 1], targets in mg/dL, patient numbers 0, 1, …
 
-    measured [patient, context]: whether a patient's context was ever measured. filled: the share of the contexts'
-    cells that were gaps and took a mean.
+    measured [patient, context]: whether a patient's context was ever measured.
     """
 
     contexts: np.ndarray
@@ -43,7 +42,6 @@ class Pool:
     targets: np.ndarray
     patient: np.ndarray
     measured: np.ndarray
-    filled: float
     context_scale: UnitScale
     dose_scale: UnitScale
 
@@ -71,7 +69,6 @@ class Pool:
             targets=np.concatenate([table.targets for table in tables]),
             patient=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
             measured=measured,
-            filled=float(np.mean(np.isnan(np.concatenate([table.contexts for table in tables])))),
             context_scale=context_scale,
             dose_scale=dose_scale,
         )

@@ -1,19 +1,20 @@
 """The OhioT1DM files of a folder, as arrays of times and values per patient."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from experiments.t1d.ohio.events import Event, PatientFile, read_file, unique
+from experiments.t1d.ohio.events import Event, PatientFile, content_of, read_file, unique
 from prudent.errors import InputProblem
 
 SAMPLED = (
-    *("glucose_level", "finger_stick", "basis_heart_rate", "basis_gsr", "basis_skin_temperature"),
-    *("basis_air_temperature", "basis_steps", "acceleration"),
+    *("glucose_level", "basis_heart_rate", "basis_gsr"),
+    *("basis_skin_temperature", "basis_air_temperature", "basis_steps"),
 )
 SPANS = {"temp_basal": "value", "bolus": "dose"}
 
@@ -59,28 +60,43 @@ class Patient:
 
     readings: the elements with one time, by their name in the file; the number of a meal is its carbs (g), of an
     exercise its intensity × duration (minutes). spans: temp_basal (U/h) and bolus (U). An element that is empty or
-    absent has no events. Elements that no context needs (sleep, work, illness, stressors, hypo_event, basis_sleep)
-    are passed over, so that nothing odd in them stops anybody.
+    absent has no events. Elements that no context needs (finger_stick, acceleration, sleep, work, illness, stressors,
+    hypo_event, basis_sleep) are passed over, so that nothing odd in them stops anybody.
 
     Times are minutes on the patient's own clock. Of an hour that the clock repeats when it is set back, the two halves
     cannot be told apart: their events lie among each other. An hour it skips is a gap like any other.
     """
 
     id: str
-    weight: float
-    insulin_type: str
     readings: Mapping[str, Readings]
     spans: Mapping[str, Spans]
 
     @property
     def begins(self) -> float:
-        """The time of the first event of any kind; NaN when there is none."""
+        """The time of the first event that is read; NaN when there is none."""
         firsts = [series.times[:1] for series in self.readings.values()] + [s.begins[:1] for s in self.spans.values()]
         return float(np.min(np.concatenate(firsts), initial=np.inf)) if any(map(len, firsts)) else nan
 
 
 def read_folder(folder: str | PathLike[str]) -> tuple[Patient, ...]:
     """All patients of a folder in order of their numbers, from every {id}-ws-{training,testing}.xml at any depth."""
+    files_of = patient_files(folder)
+    # one patient's raw events at a time: those of all at once would fill the memory
+    return tuple(patient_of([read_file(file) for file in files_of[each]]) for each in sorted(files_of))
+
+
+def digest_of(folder: str | PathLike[str]) -> str:
+    """Changes when a file of the folder does, and when one comes or goes."""
+    found = hashlib.sha256()
+    for files in patient_files(folder).values():
+        for file in files:
+            content = hashlib.sha256(content_of(file)).hexdigest()
+            found.update(f"{file.relative_to(folder)}: {content}\n".encode())
+    return found.hexdigest()[:20]
+
+
+def patient_files(folder: str | PathLike[str]) -> dict[str, list[Path]]:
+    """The files of each patient, in order."""
     path = Path(folder)
     if not path.is_dir():
         raise InputProblem(
@@ -94,8 +110,7 @@ def read_folder(folder: str | PathLike[str]) -> tuple[Patient, ...]:
             f"The folder {path} has no OhioT1DM file. Name the folder that holds 2018/ or 2020/, in whose train/ and "
             f"test/ lie files like 559-ws-training.xml."
         )
-    # one patient's raw events at a time: those of all at once would fill the memory
-    return tuple(patient_of([read_file(file) for file in files_of[each]]) for each in sorted(files_of))
+    return files_of
 
 
 def patient_of(files: list[PatientFile]) -> Patient:
@@ -111,8 +126,6 @@ def patient_of(files: list[PatientFile]) -> Patient:
 
     return Patient(
         id=files[0].id,
-        weight=next((file.weight for file in files if isfinite(file.weight)), nan),
-        insulin_type=next((file.insulin_type for file in files if file.insulin_type), ""),
         readings={element: readings(element, "value") for element in SAMPLED}
         | {"basal": readings("basal", "value", 0), "meal": readings("meal", "carbs", 0)}
         | {"exercise": Readings.of((event.minutes("ts"), _exertion(event)) for event in events.get("exercise", ()))},

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor
@@ -98,15 +97,6 @@ class OhioWorld:
         """The ten doses in U; the action number is the index."""
         return tuple(np.round(self.pool.dose_scale.from_unit(self.levels), 4).tolist())
 
-    def index(self, labels: Any) -> np.ndarray:
-        """The action numbers of dose labels, as they come back in advice."""
-        positions = {unit: number for number, unit in enumerate(self.units)}
-        try:
-            return np.array([positions[round(float(label), 4)] for label in labels], dtype=int)
-        except (KeyError, TypeError, ValueError) as problem:
-            known = ", ".join(map(str, self.units))
-            raise InputProblem(f"A dose label is not one of this world's ({known}): {problem}.") from None
-
     def sample(self, rows: int, seed: int = 0) -> OhioSample:
         """Fresh boluses, their gaps, what was given and how it turned out."""
         require(is_whole(rows, 1), "OhioWorld.sample", "rows", "be a whole number of 1 or more", rows)
@@ -124,7 +114,7 @@ class OhioWorld:
         glucose = self.glucose(full)
         theta = glucose_reward(glucose)
         rewards = theta[np.arange(rows), actions]
-        return OhioSample(self, full, values, observed, theta, glucose, actions, rewards, propensity, patient)
+        return OhioSample(full, values, observed, theta, glucose, actions, rewards, propensity, patient)
 
     def propensity(self, values: np.ndarray) -> np.ndarray:
         """The probability of every dose in the log, [row, dose]; `values` have NaN in the gaps."""
@@ -134,18 +124,6 @@ class OhioWorld:
         """The simulated mean glucose under every dose, [row, dose] in mg/dL, of complete contexts on [0, 1]."""
         repeated, doses = np.repeat(full, DOSES, axis=0), np.tile(self.levels, len(full))
         return self.simulator.predict(_with_dose(repeated, doses)).reshape(len(full), DOSES)
-
-    def value(self, actions: Any, sample: OhioSample) -> float:
-        """The mean reward of these doses."""
-        return float(sample.of(sample.theta, actions).mean())
-
-    def best_constant(self, sample: OhioSample) -> int:
-        """The one dose that would have been best for everybody."""
-        return int(sample.theta.mean(axis=0).argmax())
-
-    def low(self, actions: Any, sample: OhioSample, below: float = 70.0) -> float:
-        """The share of boluses whose mean glucose 30 to 120 minutes after is below 70 mg/dL, or another level."""
-        return float((sample.of(sample.lowest, actions) < below).mean())
 
 
 def _chosen(tables: dict[str, BolusRows], patients: Collection[str] | None) -> tuple[str, ...]:
