@@ -8,7 +8,7 @@ demo: .venv/core
 	$(BIN)/prudent demo --out demo-output
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/dev
 	$(BIN)/ruff check .

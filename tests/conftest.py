@@ -1,7 +1,8 @@
 """Shapes and types are checked while the tests run; one small log and the models fitted to it are shared."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ _HANDLE_ARRAYS = (
 )
 install_import_hook([f"prudent.{name}" for name in _HANDLE_ARRAYS], "checked_types.check")
 
+# Compiling is most of a test's time, and what is compiled runs briefly: here nothing is optimised. Before the first
+# program, since the flags are read once; processes that a test starts inherit them.
+_HASTE = ("--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false")
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *_HASTE]).strip()
+
 # each worker has a cache of its own: two that write one entry at once would read halves of it
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prudent" / f"xla-tests{_WORKER}"
@@ -27,6 +33,15 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_compilation_cache_dir", os.environ.get("JAX_COMPILATION_CACHE_DIR", str(_CACHE)))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+# handed out first, the longest in front, so that the workers finish together
+_LONG = ("docs", "laws", "mnist", "command_line", "explanation", "ihdp_ours", "typed", "sensitivity", "gaussian_prices")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {f"test_{name}": at for at, name in enumerate(_LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
 
 ACTIONS = ("high", "low", "none")
 KINDS = {
@@ -119,11 +134,36 @@ MODELS = ("causal", "similarity", "conditional")
 COMPLETIONS = 64
 
 
+@pytest.fixture(autouse=True, scope="session")
+def haste() -> Iterator[None]:
+    """The flags above also where the library itself asks for a little optimisation."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("prudent.networks.training.RUN_ONCE", {})
+        yield
+
+
+def _many_maps() -> bool:
+    """Whether this process has used up half of the memory maps that Linux grants it; elsewhere nothing is counted."""
+    limit, own = Path("/proc/sys/vm/max_map_count"), Path("/proc/self/maps")
+    return limit.exists() and own.read_text().count("\n") > int(limit.read_text()) // 2
+
+
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs() -> Iterator[None]:
     """Every compiled program holds mapped memory, and a process may have only so many maps; they are on disk anyway."""
     yield
-    jax.clear_caches()
+    if _many_maps():
+        jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def one_chunk() -> Iterator[None]:
+    """Long tables in chunks as small as those of short ones: half the programs, where length is beside the point."""
+    from prudent.policy import FEW_ROWS
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("prudent.policy.MANY_ROWS", FEW_ROWS)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -147,10 +187,72 @@ def cases() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def fitted_models(log: Any) -> dict[str, Any]:
-    return {name: small_settings(name).fit(log, seed=0) for name in MODELS}
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all workers of a run."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if _WORKER else own
+
+
+PATIENCE = 600.0
+
+
+def fit_once(folder: Path, fit: Callable[[], Any]) -> Any:
+    """The model of that folder: the first worker that asks fits and saves it, the others load what it saved."""
+    from prudent.storage import load
+
+    claim, until = folder.with_name(f"{folder.name}.claim"), time.monotonic() + PATIENCE
+    while not folder.exists():
+        try:
+            claim.mkdir(parents=True)
+        except FileExistsError:
+            assert time.monotonic() < until, f"no other worker has fitted {folder.name}"
+            time.sleep(0.1)
+            continue
+        try:
+            return _fitted_and_saved(folder, fit)
+        except BaseException:
+            claim.rmdir()
+            raise
+    return load(folder)
+
+
+def _fitted_and_saved(folder: Path, fit: Callable[[], Any]) -> Any:
+    from prudent.storage import load
+
+    fitted, unfinished = fit(), folder.with_name(f"{folder.name}.part")
+    fitted.save(unfinished)
+    again = load(unfinished)
+    assert jax.tree.structure(again.model) == jax.tree.structure(fitted.model)
+    for one, other in zip(jax.tree.leaves(again.model), jax.tree.leaves(fitted.model), strict=True):
+        np.testing.assert_array_equal(one, other)  # so what holds for the loaded model holds for the fitted one
+    unfinished.rename(folder)
+    return fitted
+
+
+class SmallModels(Mapping[str, Any]):
+    """The small models of the shared log, each fitted when a test first asks for it."""
+
+    def __init__(self, log: Any, folder: Path):
+        self._log, self._folder, self._found = log, folder, {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            settings = small_settings(name)
+            self._found[name] = fit_once(self._folder / name, lambda: settings.fit(self._log, seed=0))
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODELS)
+
+    def __len__(self) -> int:
+        return len(MODELS)
+
+
+@pytest.fixture(scope="session")
+def fitted_models(log: Any, shared_folder: Path) -> Mapping[str, Any]:
+    return SmallModels(log, shared_folder / "models")
 
 
 @pytest.fixture(params=MODELS)
-def fitted(request: pytest.FixtureRequest, fitted_models: dict[str, Any]) -> Any:
+def fitted(request: pytest.FixtureRequest, fitted_models: Mapping[str, Any]) -> Any:
     return fitted_models[request.param]

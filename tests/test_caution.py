@@ -14,6 +14,8 @@ from prudent.caution import Caution
 from prudent.completions import PriceTable
 from prudent.worlds import DosingWorld
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 WORLD = DosingWorld(attributes=4, doses=3)
 
 

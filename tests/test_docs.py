@@ -10,6 +10,8 @@ import pytest
 import prudent
 from benchmarks import coverage, dosing, doubt, evaluation, frontier, measuring, search
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.M | re.S)

@@ -19,6 +19,8 @@ from prudent.evaluation import EVERY_ESTIMATOR, Bootstrap, ClippedInversePropens
 from prudent.evaluation.telling import difference_table, estimator_table, facts, summary_table, text
 from prudent.evaluation.text_table import Columns
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 STRATEGIES = ["expected", "conservative", "tail", "imputation", "most-often"]
 CONSTANTS = [f"always {label}" for label in ACTIONS]
 

@@ -41,6 +41,8 @@ from prudent.strategies import (
     TailAverse,
 )
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 WORDS = (
     (Imputation(), "for the most likely values of what is missing, {own} brings {mine}; {other} brings {theirs}"),
     (MaximumExpectedReward(), "{own} has the best expected reward, {mine}; {other} follows with {theirs}"),

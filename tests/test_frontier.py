@@ -31,6 +31,8 @@ from prudent.strategies import (
 )
 from prudent.worlds import DosingWorld
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 ROOT = Path(__file__).parent.parent
 FEW: tuple[Strategy, ...] = (Imputation(), MaximumExpectedReward(), TailAverse(risk=0.2), Conservative(risk=0.2))
 

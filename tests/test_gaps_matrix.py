@@ -10,6 +10,8 @@ from conftest import COMPLETIONS, MODELS, read, small_settings, visits
 from prudent.search import Search
 from prudent.strategies import Conservative, TailAverse
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 SPELLINGS = {
     "nan": np.nan,
     "NA": pd.NA,
@@ -40,7 +42,7 @@ def ask(fitted, frame, strategy=None):
     return advice
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plain(fitted_models, cases):
     return {name: ask(fitted, cases).columns() for name, fitted in fitted_models.items()}
 

@@ -33,6 +33,8 @@ from prudent.overlap import effective_rows
 from prudent.schema import Encoded
 from prudent.worlds import DosingWorld
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 SCATTER = 0.5
 SCHEMA = Schema((Column("age", "real"), Column("marker", "real")))
 

@@ -16,6 +16,8 @@ from prudent.models.model import Model
 from prudent.schema import Column, Schema
 from prudent.worlds import DosingWorld
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 
 class Coin(Model):
     """Three independent standard attributes; action 1 earns what 'decides' shows, action 0 nothing.

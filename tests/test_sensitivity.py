@@ -23,6 +23,8 @@ from prudent.evaluation.weight_bounds import Part
 from prudent.propensity import Boosted, ImputedLogistic, Known
 from prudent.worlds.dosing import DosingSample
 
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
 GAMMAS = (1.0, 1.3, 2.0, 7.0)
 
 

@@ -35,7 +35,7 @@ from prudent.networks.draws import quasi_random
 from prudent.networks.layers import pair
 from prudent.networks.layout import Layout, layout_of
 from prudent.networks.reward import RewardNetwork, TypeNetwork
-from prudent.networks.training import Members, Trained, Training, bucket, initialise
+from prudent.networks.training import Members, Trained, Training, bucket, untrained
 from prudent.propensity import Propensity
 from prudent.schema import Schema
 
@@ -206,7 +206,7 @@ class CausalPVAE:
 
     def blank(self, schema: Schema, actions: int) -> CausalModel | TypedModel:
         """An untrained model of the same shape, to be filled from a folder."""
-        networks = initialise(partial(self.network, schema, actions), self.members, 0)
+        networks = untrained(partial(self.network, schema, actions), self.members)
         scale = RewardScale(jnp.float32(0), jnp.float32(1))
         if self.types > 1:
             return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)), jnp.float32(1))

@@ -33,7 +33,7 @@ from prudent.networks import decoder as decoding
 from prudent.networks.decoder import Decoder, Distributions
 from prudent.networks.layout import Cells, Layout, layout_of
 from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
-from prudent.networks.training import Members, Trained, Training, initialise
+from prudent.networks.training import Members, Trained, Training, untrained
 from prudent.propensity import ImputedLogistic, Propensity
 from prudent.schema import Schema
 
@@ -235,7 +235,7 @@ class CPVAE:
 
     def blank(self, schema: Schema, actions: int) -> ConditionalModel:
         """An untrained model of the same shape, to be filled from a folder."""
-        networks = initialise(partial(self.network, schema, actions), self.members, 0)
+        networks = untrained(partial(self.network, schema, actions), self.members)
         return ConditionalModel(networks, RewardScale(jnp.float32(0), jnp.float32(1)), jnp.zeros(actions))
 
     @property

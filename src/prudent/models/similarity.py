@@ -33,7 +33,7 @@ from prudent.models.partial_vae import PartialVAE, log_mean
 from prudent.networks import decoder as decoding
 from prudent.networks.draws import quasi_random
 from prudent.networks.layout import layout_of
-from prudent.networks.training import Members, Training, initialise, train
+from prudent.networks.training import Members, Training, train, untrained
 from prudent.propensity import ImputedLogistic, Propensity
 from prudent.schema import Schema
 
@@ -202,7 +202,7 @@ class SPVAE:
 
     def blank(self, schema: Schema, actions: int) -> SimilarityModel:
         """An untrained model of the same shape, to be filled from a folder; sizes of the log are left open (0)."""
-        networks = initialise(partial(self.network, schema), self.members, 0)
+        networks = untrained(partial(self.network, schema), self.members)
         sums = jnp.zeros((0, BLOCK))
         keys = jnp.zeros((self.members, 0, BLOCK, 0))
         logged = Logged(keys, keys[..., 0:1].sum(-1), sums, sums, jnp.zeros(0, jnp.int32))
