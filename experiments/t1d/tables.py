@@ -221,7 +221,8 @@ def _expected(verdict: ExpectedVerdict) -> tuple[str, str]:
         *([f"of {run + missing} rivals, {missing} not run"] if missing else []),
         f"least certain {name}: {_signed(own)}, ahead in {own.ahead} of {own.of} replications",
     ]
-    return verdict.word, "; ".join(told)
+    so_far = ", so far" if missing and verdict.word != "no" else ""
+    return verdict.word + so_far, "; ".join(told)
 
 
 def _careful(verdict: CarefulVerdict) -> tuple[str, str]:
