@@ -365,3 +365,16 @@ def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, l
     found = [encoder.summary(layout, cells, observed) for encoder in (lifted, plain)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
     checks.encoder_laws(layout, plain, jnp.asarray(log.values[0]))
+
+
+def test_networks_drawn_by_a_quickly_compiled_program_are_the_same(log, monkeypatch):
+    def drawn(options: dict[str, int]) -> list[np.ndarray]:
+        monkeypatch.setattr(training, "RUN_ONCE", options)
+        settings = small_settings("causal")
+        make = lambda key: settings.network(log.schema, len(log.action_labels), key)  # noqa: E731
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(training.initialise(make, 2, 3).arrays)]
+
+    for quick, usual in zip(
+        drawn({"xla_backend_optimization_level": 1}), drawn({"xla_backend_optimization_level": 3}), strict=True
+    ):
+        np.testing.assert_array_equal(quick, usual)
