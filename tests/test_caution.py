@@ -27,7 +27,7 @@ def table(prices, doubt=None, noise=None):
 
 
 def test_lower_bounds_by_hand():
-    prices, doubt, noise = [[1.0, 2.0], [3.0, 4.0]], [[0.1, 0.5], [0.2, 1.0]], [0.3, 0.0]
+    prices, doubt, noise = [[1.0, 2.0], [3.0, 4.0]], [[0.1, 0.5], [0.2, 1.0]], [[0.3, 0.0], [0.3, 0.0]]
     caution = Caution(2.0, 1.0, jnp.array([0.0, 0.25]))
     assert np.allclose(caution.outcome(table(prices, doubt, noise)).prices, [[0.5, 1.0], [2.3, 2.0]])
     assert np.allclose(caution.net(table(prices, doubt, noise)).prices, [[0.5, 0.75], [2.3, 1.75]])

@@ -93,7 +93,7 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test meal, and worse ones are not searched for: every strategy sees the same. complete: learn
-    from and choose for records without gaps. doubt: see `Policy`.
+    from and choose for records without gaps. doubt, noise: see `Policy`.
     """
 
     model: CausalPVAE | SPVAE | CPVAE
@@ -101,12 +101,14 @@ class Learnt:
     completions: int
     complete: bool = False
     doubt: float = 0.0
+    noise: float = 0.0
 
     def choose(self, replication: Replication, told: Told) -> Chosen:
         kept = replication.model(self.model, self.complete, told)
         fitted, begun = kept.fitted, time.perf_counter()
+        lowered = {"doubt": self.doubt, "noise": self.noise}
         policies = [
-            fitted.policy(strategy, completions=self.completions, search=Search(steps=0), doubt=self.doubt)
+            fitted.policy(strategy, completions=self.completions, search=Search(steps=0), **lowered)
             for strategy in self.strategies
         ]
         actions = chosen_actions(policies, replication.cases(self.complete))

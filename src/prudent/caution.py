@@ -26,7 +26,7 @@ class Caution(eqx.Module):
         if self.doubt and table.doubt is not None:
             prices = prices - self.doubt * table.doubt
         if self.noise and table.noise is not None:
-            prices = prices - self.noise * table.noise[None, :]
+            prices = prices - self.noise * table.noise
         return eqx.tree_at(lambda t: t.prices, table, prices)
 
     def net(self, table: PriceTable) -> PriceTable:

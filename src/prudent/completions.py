@@ -34,7 +34,7 @@ class PriceTable(eqx.Module):
     log_weights: Float[Array, " completion"]
     log_density: Float[Array, " completion"]
     doubt: Float[Array, "completion action"] | None = None
-    noise: Float[Array, " action"] | None = None
+    noise: Float[Array, "completion action"] | None = None
     draws: Float[Array, ""] | None = None
 
     @property

@@ -118,7 +118,7 @@ def _outcome(
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """Mean, lower `share` quantile and sd of the predicted outcome: a Gaussian around the price on each completion."""
     prices, weights = table.prices[:, action], table.weights
-    variance = (noise if table.noise is None else table.noise)[action] ** 2
+    variance = (noise if table.noise is None else table.noise)[..., action] ** 2
     if table.doubt is not None:
         variance = variance + table.doubt[:, action] ** 2
     scale = jnp.sqrt(jnp.maximum(variance, 1e-12)) * jnp.ones_like(prices)

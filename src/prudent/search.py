@@ -248,15 +248,16 @@ def _joined(
     nothing = jnp.full(density.shape, -jnp.inf)
     density = jnp.minimum(density, completions.log_density[0])
     more = price_completions(model, values, nothing, density)
-    doubt = None
-    if table.doubt is not None and more.doubt is not None:
-        doubt = jnp.concatenate([table.doubt, more.doubt])
+
+    def both(own: Array | None, found: Array | None) -> Array | None:
+        return None if own is None or found is None else jnp.concatenate([own, found])
+
     joined = PriceTable(
         jnp.concatenate([table.prices, more.prices]),
         jnp.concatenate([table.log_weights, nothing]),
         jnp.concatenate([table.log_density, density]),
-        doubt,
-        table.noise,
+        both(table.doubt, more.doubt),
+        both(table.noise, more.noise),
     )
     everything = jnp.concatenate([completions.values, values])
     return Completions(everything, joined.log_weights, joined.log_density, completions.evidence), joined

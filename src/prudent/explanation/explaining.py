@@ -76,7 +76,7 @@ def _prices(case: Case, table: PriceTable, index: int, permitted: np.ndarray) ->
     ends = np.sort([sign * quantiles(prices, weights, share) for share in RANGE], axis=0)
     chances = np.asarray(policy.caution.net(table).best_frequency)
     doubt = None if table.doubt is None else weights @ np.asarray(table.doubt)
-    noise = None if table.noise is None else np.asarray(table.noise)
+    noise = None if table.noise is None else np.sqrt(weights @ np.asarray(table.noise) ** 2)
     costs = np.asarray(policy.caution.costs)
     ranks = np.argsort(np.argsort(-judged.scores[row], kind="stable"))
     bounds = case.advice.guaranteed_reward

@@ -12,8 +12,8 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.errors import is_whole, require
-from prudent.log import Log
+from prudent.errors import InputProblem, is_whole, require
+from prudent.log import ActionLabel, Log
 from prudent.models import partial_vae
 from prudent.models.causal_graph import CausalGraphModel
 from prudent.models.fitted import Fitted
@@ -33,8 +33,8 @@ from prudent.models.partial_vae import PartialVAE, log_mean
 from prudent.models.typed import TypedModel, calibrated, first_profiles, type_doubts
 from prudent.networks.draws import quasi_random
 from prudent.networks.layers import pair
-from prudent.networks.layout import Layout, layout_of
-from prudent.networks.reward import RewardNetwork, TypeNetwork
+from prudent.networks.layout import layout_of
+from prudent.networks.reward import RewardNetwork, TypeNetwork, alike
 from prudent.networks.training import Members, Trained, Training, bucket, untrained
 from prudent.propensity import Propensity
 from prudent.schema import Schema
@@ -51,14 +51,15 @@ class CausalNetwork(eqx.Module):
     features: PartialVAE
     reward: RewardNetwork | TypeNetwork
 
-    def __init__(self, layout: Layout, actions: int, types: int, sizes: dict[str, Any], key: PRNGKeyArray):
-        keys = jax.random.split(key)
+    def __init__(self, settings: "CausalPVAE", schema: Schema, actions: int, key: PRNGKeyArray):
+        layout, sizes, keys = layout_of(schema), settings.sizes.of(schema), jax.random.split(key)
         self.features = PartialVAE(layout, **sizes, key=keys[0])
-        self.reward = (
-            RewardNetwork(layout.input_size, actions, width=sizes["width"], key=keys[1])
-            if types == 1
-            else TypeNetwork(layout.input_size, actions, types=types, width=sizes["width"], key=keys[1])
-        )
+        if settings.types > 1:
+            own = {"types": settings.types}
+            self.reward = TypeNetwork(layout.input_size, actions, width=sizes["width"], **own, key=keys[1])
+        else:
+            own = {"ordered": settings.ordered, "varying_noise": settings.varying_noise}
+            self.reward = RewardNetwork(layout.input_size, actions, width=sizes["width"], **own, key=keys[1])
 
     def inputs(self, values: Float[Array, " attribute"]) -> Float[Array, " input"]:
         return self.features.layout.inputs(self.features.layout.cells(values))
@@ -104,6 +105,10 @@ class CausalModel(CausalGraphModel):
 
         return self.scale.scale * self.networks.each(one, self.known)
 
+    def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
+        each = self.networks.each(lambda network: network.reward.noise(network.inputs(values)))
+        return self.scale.scale * jnp.sqrt(jnp.mean(each**2, axis=0))
+
 
 def known_directions(
     networks: Members, data: dict[str, np.ndarray], log: Log, seed: int
@@ -119,15 +124,38 @@ def known_directions(
     found = _mean_features(networks, records, points)
     features, variances = (np.asarray(part, np.float64)[:, : len(chosen)] for part in found)
     counts = len(rows) / len(chosen) / variances
-    size, actions = features.shape[2], range(len(log.action_labels))
-    known = np.empty((len(features), len(actions), size, size))
-    for member, own in enumerate(features):
-        prior = np.mean(np.sum(own**2, axis=1)) * np.eye(size)
-        for action in actions:
-            took = log.actions[chosen] == action
-            precision = prior + own[took].T @ (counts[member, took][:, None] * own[took])
-            known[member, action] = np.linalg.inv(np.linalg.cholesky(precision))
-    return jnp.asarray(known, jnp.float32)
+    groups = [log.actions[chosen] == action for action in range(len(log.action_labels))]
+    mixing = alike(len(groups)) if networks.shared.reward.ordered else None
+    known = []
+    for own, count in zip(features, counts, strict=True):
+        prior = float(np.mean(np.sum(own**2, axis=1)))
+        learnt = np.stack([own[took].T @ (count[took, None] * own[took]) for took in groups])
+        known.append(_left_open(prior, learnt) if mixing is None else _left_open_together(prior, learnt, mixing))
+    return jnp.asarray(np.stack(known), jnp.float32)
+
+
+def _left_open(prior: float, learnt: np.ndarray) -> np.ndarray:
+    """K of every action by itself, from what its rows taught: `learnt` is Σ φφᵀ/σ², [action, feature, feature]."""
+    return np.linalg.inv(np.linalg.cholesky(prior * np.eye(learnt.shape[1]) + learnt))
+
+
+def _left_open_together(prior: float, learnt: np.ndarray, mixing: np.ndarray) -> np.ndarray:
+    """The same where actions are ordered: θ(x, a) = Σ_b mixing[a, b] w_b·φ(x), so that all w_b are learnt together."""
+    actions, size, _ = learnt.shape
+    precision = np.einsum("ab,ac,aij->bicj", mixing, mixing, learnt).reshape(actions * size, actions * size)
+    covariance = np.linalg.inv(precision + prior * np.eye(actions * size)).reshape(actions, size, actions, size)
+    own = np.einsum("ab,ac,bicj->aij", mixing, mixing, covariance)
+    return np.linalg.cholesky(own + 1e-12 * np.eye(size)).transpose(0, 2, 1)
+
+
+def _require_numbers(labels: tuple[ActionLabel, ...]) -> None:
+    """Ordered actions are numbers, since only those are kept in an order that means something."""
+    words = [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
+    if words:
+        raise InputProblem(
+            f"The actions are not all numbers ('{words[0]}' is not), so nothing tells which are neighbours; leave out "
+            "'ordered', or write them as numbers in the log."
+        )
 
 
 def _known_types(networks: Members, data: dict[str, np.ndarray], log: Log, seed: int) -> Array:
@@ -165,8 +193,9 @@ def _mean_features(networks: Members, records: dict[str, Array], points: Array) 
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         weights = jax.nn.softmax(samples.log_weights)
         inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
-        prices = jax.vmap(network.reward)(inputs)[:, record["action"]]
-        variance = weights @ (prices - weights @ prices) ** 2 + network.reward.noise[record["action"]] ** 2
+        prices, noise = jax.vmap(lambda own: (network.reward(own), network.reward.noise(own)))(inputs)
+        prices, noise = prices[:, record["action"]], noise[:, record["action"]]
+        variance = weights @ ((prices - weights @ prices) ** 2 + noise**2)
         return weights @ jax.vmap(network.reward.hidden)(inputs), variance
 
     return networks.each(lambda network: jax.lax.map(lambda own: row(network, own), records, batch_size=128))
@@ -183,6 +212,9 @@ class CausalPVAE:
         with its own mean reward for every action, and the record tells how likely each is: right where outcomes fall
         into a few patterns (responders and others, which digit an image shows). Give half again as many as expected.
         What is plausible is then a list of types, however many cells are missing.
+    ordered: whether neighbouring actions are alike, as doses are: what a row teaches of its action then moves the
+        prices of the neighbours too, unless the log speaks against it. The actions of the log must be numbers.
+    varying_noise: whether single rewards scatter around their price more for some records than for others.
     weights: a propensity (e.g. `Boosted()`) to weight the reward's bound by its inverse; None weights all rows alike,
         which is right when the reward network is rich enough and keeps the whole sample effective.
     """
@@ -191,6 +223,8 @@ class CausalPVAE:
     samples: int = 20
     hide: float = 0.1
     types: int = 1
+    ordered: bool = False
+    varying_noise: bool = False
     weights: Propensity | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()
@@ -199,10 +233,14 @@ class CausalPVAE:
         check_settings("CausalPVAE", self.members, self.samples, self.hide)
         fits = is_whole(self.types, 1) and self.types <= MOST_TYPES
         require(fits, "CausalPVAE", "types", f"be a whole number from 1 to {MOST_TYPES}", self.types)
+        for name in ("ordered", "varying_noise"):
+            value = getattr(self, name)
+            require(isinstance(value, bool), "CausalPVAE", name, "be True or False", value)
+            require(not value or self.types == 1, "CausalPVAE", name, f"be False with {self.types} types", value)
         check_parts("CausalPVAE", self.sizes, self.training, self.weights)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> CausalNetwork:
-        return CausalNetwork(layout_of(schema), actions, self.types, self.sizes.of(schema), key)
+        return CausalNetwork(self, schema, actions, key)
 
     def blank(self, schema: Schema, actions: int) -> CausalModel | TypedModel:
         """An untrained model of the same shape, to be filled from a folder."""
@@ -225,6 +263,8 @@ class CausalPVAE:
         return fit_one(self, log, seed, progress)
 
     def prepare(self, log: Log, seed: int) -> Prepared:
+        if self.ordered:
+            _require_numbers(log.action_labels)
         scale = reward_scale(log)
         propensity = None if self.weights is None else self.weights.fit(log, seed=seed)
         weights = None if propensity is None else propensity.weights()

@@ -1,6 +1,5 @@
 """What every model of the graph z → x → R ← a has in common once it is fitted."""
 
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from prudent.completions import Completions
@@ -32,7 +31,3 @@ class CausalGraphModel(Model):
         literal: bool,
     ) -> Completions:
         return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
-
-    @property
-    def noise(self) -> Float[Array, " action"]:
-        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))

@@ -56,9 +56,8 @@ class HasDoubt(Protocol):
         """The standard deviation of each member's price, given what it learnt from."""
         ...
 
-    @property
-    def noise(self) -> Float[Array, " action"]:
-        """The standard deviation of single rewards around their price."""
+    def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
+        """The standard deviation of single rewards around their price, for a complete record."""
         ...
 
 
@@ -108,7 +107,7 @@ def price_completions(
     noise = None
     if isinstance(model, HasDoubt):
         own = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
-        doubt, noise = own if doubt is None else own + doubt, model.noise
+        doubt, noise = own if doubt is None else own + doubt, jax.vmap(model.noise)(values)
     doubt = None if doubt is None else jnp.sqrt(doubt)
     return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, doubt, noise)
 

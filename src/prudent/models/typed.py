@@ -43,6 +43,9 @@ class TypedModel(CausalGraphModel):
         shares = jnp.exp(self.log_shares(values))
         return self.scale.scale * jnp.sqrt(jnp.einsum("mk,mka->ma", shares**2, self.doubts**2))
 
+    def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
+        return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
+
     def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
         """log p(type | x) of every member, for a complete record."""
         raw = self.networks.each(lambda network: network.reward.log_shares(network.inputs(values)))
@@ -72,7 +75,7 @@ class TypedModel(CausalGraphModel):
             log_weights,
             log_density,
             (self.scale.scale * doubts)[rows],
-            self.noise,
+            jnp.broadcast_to(self.noise(completions.values[0]), (len(rows), rewards.shape[1])),
             1.0 / jnp.sum(weights**2),
         )
         shown = jnp.concatenate([completions.values[:1], draws[jnp.argmax(claims, axis=0)]])

@@ -3,42 +3,90 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from prudent.networks.layers import Layers, Width, pair
 
 LOG_NOISE = (-4.0, 2.0)
+NEIGHBOURHOOD = 0.3
+"""How far apart ordered actions may be and still be alike, as a share of the way from the first to the last."""
+OWN_SHARE = 0.05
+"""The share of an ordered action's reward that its neighbours say nothing of."""
+
+
+def alike(actions: int) -> np.ndarray:
+    """A square root of the correlation between ordered actions before anything is learnt: [action, action].
+
+    >>> np.round(alike(3) @ alike(3).T, 2).tolist()
+    [[1.0, 0.24, 0.0], [0.24, 1.0, 0.24], [0.0, 0.24, 1.0]]
+    """
+    places = np.linspace(0, 1, actions)
+    apart = (places[:, None] - places[None, :]) / NEIGHBOURHOOD
+    own = OWN_SHARE * np.eye(actions)
+    return np.linalg.cholesky((1 - OWN_SHARE) * np.exp(-0.5 * apart**2) + own).astype(np.float32)
 
 
 class RewardNetwork(eqx.Module):
-    """θ(x, ·) for all actions at once: a shared network plus a linear path, and one noise level per action."""
+    """θ(x, ·) for all actions at once: a shared network plus a linear path, and the noise of single rewards.
+
+    ordered: the network's outputs are mixed so that neighbouring actions begin alike and what one row teaches of an
+        action moves its neighbours too; any θ can still be learnt. varying_noise: the noise depends on the record.
+    """
 
     network: Layers
     linear: eqx.nn.Linear
     log_noise: Float[Array, " action"]
+    spread: eqx.nn.Linear | None
+    ordered: bool = eqx.field(static=True)
 
-    def __init__(self, inputs: int, actions: int, *, width: Width, key: PRNGKeyArray):
+    def __init__(
+        self,
+        inputs: int,
+        actions: int,
+        *,
+        width: Width,
+        ordered: bool = False,
+        varying_noise: bool = False,
+        key: PRNGKeyArray,
+    ):
         keys = jax.random.split(key)
         self.network = Layers(inputs, actions, pair(width), key=keys[0])
         self.linear = eqx.nn.Linear(inputs, actions, use_bias=False, key=keys[1])
         self.log_noise = jnp.full((actions,), -0.5, jnp.float32)
+        level = eqx.nn.Linear(pair(width)[-1], actions, key=keys[0])
+        self.spread = jax.tree.map(jnp.zeros_like, level) if varying_noise else None
+        self.ordered = ordered
 
     def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
-        return self.network(inputs) + self.linear(inputs)
+        return self._mixed(self.network(inputs) + self.linear(inputs))
+
+    def _mixed(self, outputs: Float[Array, " action"]) -> Float[Array, " action"]:
+        return jnp.asarray(self.mixing) @ outputs if self.ordered else outputs
+
+    @property
+    def mixing(self) -> np.ndarray:
+        """θ = mixing · outputs, [action, action]."""
+        actions = self.log_noise.shape[0]
+        return alike(actions) if self.ordered else np.eye(actions, dtype=np.float32)
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
         """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
         return jnp.append(self.network.hidden(inputs), 1.0)
 
-    @property
-    def noise(self) -> Float[Array, " action"]:
+    def noise(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
         """The standard deviation of single (standardised) rewards around θ(x, a)."""
-        return jnp.exp(jnp.clip(self.log_noise, *LOG_NOISE))
+        return jnp.exp(jnp.clip(self._log_noise(inputs), *LOG_NOISE))
+
+    def _log_noise(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
+        if self.spread is None:
+            return self.log_noise
+        return self.log_noise + self._mixed(self.spread(self.network.hidden(inputs)))
 
     def log_prob(self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]) -> Float[Array, ""]:
         """log p(R | x, a): Gaussian around the price of the action taken."""
-        return _gaussian(reward, self(inputs)[action], self.log_noise[action])
+        return _gaussian(reward, self(inputs)[action], self._log_noise(inputs)[action])
 
 
 class TypeNetwork(eqx.Module):

@@ -102,8 +102,7 @@ class ExactModel(Model):
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         return jnp.zeros((1, self.doses.size))
 
-    @property
-    def noise(self) -> Float[Array, " action"]:
+    def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
         return jnp.full(self.doses.shape, self.scatter)
 
 

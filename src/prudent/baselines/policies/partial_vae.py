@@ -1,7 +1,8 @@
 """Multiple imputation by the library's own partial VAE (paper III-A)."""
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from hashlib import sha256
 
 import equinox as eqx
 import jax
@@ -20,6 +21,7 @@ from prudent.networks.training import Members, Training, train
 from prudent.schema import Column, Schema
 
 CHUNK = 256  # rows completed at once, always as many: a record's completions must not depend on its company
+REMEMBERED = 4  # networks of tables, since several rivals complete the same one
 HIDDEN = 0.1  # the share of cells that the encoder must do without in training
 
 
@@ -53,7 +55,7 @@ class PartialVAEImputation:
         if not code.varying.any() or not np.isnan(values).any():
             table = numeric(code.filled(values))
             return [Completed(table, lambda new: [numeric(code.filled(new))])]
-        networks = self._networks(code, values, seed)
+        networks = _trained(self, _Encoded.of(code, values), seed)
         points = jnp.asarray(quasi_random(self.points, networks.shared.draw_size, seed))
         keys = jax.random.split(jax.random.key(seed), self.imputations + 1)
 
@@ -67,20 +69,6 @@ class PartialVAEImputation:
 
         logs = completed(values, self.imputations, keys[-1], alike=False)
         return [Completed(log, partial(draws, key=key)) for log, key in zip(logs, keys[:-1], strict=True)]
-
-    def _networks(self, code: "_Code", values: np.ndarray, seed: int) -> Members:
-        encoded, observed = code.encode(values)
-        sizes = self.sizes.of(code.schema)
-        return train(
-            lambda key: PartialVAE(layout_of(code.schema), **sizes, key=key),
-            FeatureLoss(HIDDEN),
-            {"values": encoded, "observed": observed},
-            points=quasi_random(self.samples, sizes["latent"] + len(code.schema), seed),
-            training=self.training,
-            members=1,
-            seed=seed,
-            progress=False,
-        ).networks
 
 
 @dataclass(frozen=True)
@@ -136,6 +124,37 @@ class _Code:
     def filled(self, values: np.ndarray) -> np.ndarray:
         """Gaps of columns that never vary, and of all where no network is needed, at the one value they had."""
         return np.where(np.isnan(values), self.constants, values)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """A table as the networks see it, equal to another by a digest of what it holds."""
+
+    schema: Schema
+    digest: str
+    values: np.ndarray = field(compare=False)
+    observed: np.ndarray = field(compare=False)
+
+    @classmethod
+    def of(cls, code: _Code, values: np.ndarray) -> "_Encoded":
+        encoded, observed = code.encode(values)
+        return cls(code.schema, sha256(encoded.tobytes() + observed.tobytes()).hexdigest(), encoded, observed)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _trained(settings: PartialVAEImputation, table: _Encoded, seed: int) -> Members:
+    """The network of one table, remembered: several rivals complete the same one."""
+    sizes = settings.sizes.of(table.schema)
+    return train(
+        lambda key: PartialVAE(layout_of(table.schema), **sizes, key=key),
+        FeatureLoss(HIDDEN),
+        {"values": table.values, "observed": table.observed},
+        points=quasi_random(settings.samples, sizes["latent"] + len(table.schema), seed),
+        training=settings.training,
+        members=1,
+        seed=seed,
+        progress=False,
+    ).networks
 
 
 def _in_chunks(
