@@ -264,9 +264,9 @@ def test_fit_checks_where_to_save_before_it_works(run, folder):
 
 
 def test_settings_of_each_model():
-    assert Learning("causal", None, None, None, 0).settings(known_propensity=True) == CausalPVAE()
+    assert Learning("causal", None, None, 0).settings(known_propensity=True) == CausalPVAE()
     for name in ("similarity", "conditional"):
-        settings = Learning(name, 2, None, 7, 0).settings(known_propensity=True)
+        settings = Learning(name, 2, 7, 0).settings(known_propensity=True)
         assert settings.propensity == Known()
         assert (settings.members, settings.training.rounds) == (2, 7)
 

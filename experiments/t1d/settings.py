@@ -5,6 +5,7 @@ from typing import Literal
 
 from experiments.t1d.choices import AsLogged, BolusCalculator, Constant, Learnt, Method, Oracle, Rivals, Uniform
 from experiments.t1d.data import Size
+from experiments.t1d.full_information import FullInformation
 from prudent import (
     CPVAE,
     SPVAE,
@@ -161,6 +162,7 @@ class Effort:
     paper_similarity: SPVAE = PAPER_SIMILARITY
     paper_conditional: CPVAE = PAPER_CONDITIONAL
     completions: int = OURS_COMPLETIONS
+    informed: FullInformation = FullInformation(THRESHOLD)
     rivals: RivalSettings = field(default_factory=RivalSettings)
 
     @property
@@ -181,6 +183,7 @@ class Effort:
             Entry("uniform", Uniform(), "trivial"),
             Entry("clinic's log", AsLogged(), "trivial"),
             Entry("oracle", Oracle(), "limit"),
+            Entry("full information, gradient boosting", self.informed, "limit"),
             Entry(
                 "complete records, CausalPVAE", Learnt(self.causal, expected, self.completions, complete=True), "limit"
             ),
@@ -215,6 +218,7 @@ def _smaller(
         replace(PAPER_SIMILARITY, **paper),
         replace(PAPER_CONDITIONAL, **paper),
         completions,
+        FullInformation(THRESHOLD, 4 * size.learnt_from, stages=20),
         replace(rivals, completing=completing, ganite=ganite),
     )
 

@@ -201,6 +201,12 @@ def fit(
             help="Read each case as one of N types with rewards of their own: for outcomes that fall into patterns.",
         ),
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Actions are numbers, and neighbouring ones are alike, as doses are.")
+    ] = False,
+    varying_noise: Annotated[
+        bool, typer.Option("--varying-noise", help="Outcomes scatter more for some cases than for others.")
+    ] = False,
     rounds: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Rounds of training, at most; the model's own number unless told."),
@@ -216,7 +222,8 @@ def fit(
     from prudent.command_line.reading import Reading
 
     reading = Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
-    fit_model(reading, Learning(model.value, members, types, rounds, seed), out, hold_out, quiet)
+    learning = Learning(model.value, members, rounds, seed, types, ordered, varying_noise)
+    fit_model(reading, learning, out, hold_out, quiet)
 
 
 @app.command()

@@ -32,21 +32,23 @@ class Learning:
 
     model: str
     members: int | None
-    types: int | None
     rounds: int | None
     seed: int
+    types: int | None = None
+    ordered: bool = False
+    varying_noise: bool = False
 
     def settings(self, known_propensity: bool) -> Any:
         propensity = {"propensity": Known()} if known_propensity and self.model != "causal" else {}
         settings = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model](**propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
-        if self.types is not None:
-            if self.model != "causal":
-                raise InputProblem(
-                    f"--types belongs to the causal model, and this is --model {self.model}; leave it out."
-                )
-            settings = replace(settings, types=self.types)
+        own = {"types": self.types, "ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
+        asked = {name: value for name, value in own.items() if value is not None}
+        if asked and self.model != "causal":
+            option = f"--{next(iter(asked)).replace('_', '-')}"
+            raise InputProblem(f"{option} belongs to the causal model, and this is --model {self.model}; leave it out.")
+        settings = replace(settings, **asked)
         if self.rounds is not None:
             settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
         return settings
