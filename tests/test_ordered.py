@@ -13,7 +13,7 @@ from conftest import small_settings
 import prudent
 from prudent.checks import check_model
 from prudent.command_line.fitting import Learning
-from prudent.models.causal import _left_open, _left_open_together
+from prudent.models.doubt import _left_open, _left_open_together
 from prudent.networks.reward import RewardNetwork, alike
 from prudent.networks.training import Training
 
