@@ -19,6 +19,7 @@ from experiments.t1d import settings
 from experiments.t1d.choices import Learnt
 from experiments.t1d.curves import courses_of, curves_picture
 from experiments.t1d.data import LEARNT, MECHANISMS, TESTED, Draw, OhioClinic, Part, Replication, VirtualClinic
+from experiments.t1d.full_information import OTHERS, FullInformation
 from experiments.t1d.pictures import doses_picture, frontier_picture
 from experiments.t1d.pieces import Piece
 from experiments.t1d.settings import BEST, EFFORTS
@@ -229,6 +230,20 @@ def test_a_half_saved_model_is_learnt_anew(toy: Path, tmp_path: Path):
 
 
 # --- the rules ---
+
+
+def test_full_information_is_of_other_meals_and_gaps_and_all(toy: Path, tmp_path: Path):
+    """Every outcome of sixty meals is enough to be far better than chance, and a disaster is worth avoiding."""
+    replication = copied(toy, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world, "TAUGHT", 400)
+        chosen = FullInformation(settings.THRESHOLD, meals=60, stages=20).choose(replication, untold)
+    truth = replication.tested.theta
+    means = np.take_along_axis(truth, chosen.actions.T, axis=1).mean(axis=0)
+    assert chosen.strategies == ("for the mean", "for the tail")
+    assert (means > truth.mean() + 0.3).all()
+    drawn = {replication.draw.sample_seed(LEARNT), replication.draw.sample_seed(TESTED)}
+    assert Draw(VirtualClinic(), TOY.size, 0, OTHERS).sample_seed(LEARNT) not in drawn
 
 
 def test_the_bolus_calculator_fills_gaps_with_the_means_of_the_log():
