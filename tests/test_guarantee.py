@@ -66,8 +66,7 @@ class SureBeliever(Believer):
     def own_doubt(self, values: jax.Array) -> jax.Array:
         return jnp.zeros((1, 2))
 
-    @property
-    def noise(self) -> jax.Array:
+    def noise(self, values: jax.Array) -> jax.Array:
         return jnp.full(2, SCATTER)
 
 

@@ -81,9 +81,9 @@ def _expectations(
     tables: PriceTable, below: Float[Array, ""]
 ) -> tuple[Float[Array, "row action"], Float[Array, "row action"]]:
     def one(table: PriceTable) -> tuple[Array, Array]:
-        noise = jnp.zeros(table.prices.shape[1]) if table.noise is None else table.noise
+        noise = jnp.zeros_like(table.prices) if table.noise is None else table.noise
         # a completion's rewards scatter around its price; with no noise known they all fall on it
-        distance = (below - table.prices) / jnp.maximum(noise, 1e-6)[None, :]
+        distance = (below - table.prices) / jnp.maximum(noise, 1e-6)
         return table.expected, jax.nn.softmax(table.log_weights) @ jax.scipy.stats.norm.cdf(distance)
 
     return jax.vmap(one)(tables)

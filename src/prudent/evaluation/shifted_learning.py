@@ -53,14 +53,14 @@ def shifted_completions(
 def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imputations: int) -> Shifted:
     own, policy = read_by(log, fitted), fitted.policy(completions=completions)
     points = jnp.asarray((np.arange(imputations) + 0.5) / imputations, jnp.float32)
-    moved, noise = jnp.asarray(shift, jnp.float32), _noise(fitted.model, own)
+    moved, spread = jnp.asarray(shift, jnp.float32), jnp.float32(max(float(own.rewards.std()), 1e-6))
     bounds = layout_of(own.schema).bounds
     parts, start = [], 0
     for values, observed in policy.chunks(encoded_rows(own)):
         index = np.minimum(np.arange(start, start + len(values)), len(own) - 1)
         actions, rewards = jnp.asarray(own.actions[index]), jnp.asarray(own.rewards[index], jnp.float32)
         found = _shifted(
-            fitted.model, values, observed, actions, rewards, policy.uniforms, moved, *bounds, noise, points
+            fitted.model, values, observed, actions, rewards, policy.uniforms, moved, *bounds, spread, points
         )
         parts.append([np.asarray(one) for one in found])
         start += len(values)
@@ -68,12 +68,13 @@ def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imp
     return Shifted(prices.astype(np.float64), records)
 
 
-def _noise(model: Model, log: Log) -> Float[Array, " action"]:
+def _noise(
+    model: Model, records: Float[Array, "draw attribute"], action: Array, spread: Float[Array, ""]
+) -> Float[Array, " draw"]:
     """How single outcomes scatter around their price; a model that does not say is given half the rewards' spread."""
-    spread = max(float(log.rewards.std()), 1e-6)
-    scatter = np.full(len(log.action_labels), spread / 2)
-    known = np.asarray(model.noise) if isinstance(model, HasDoubt) else scatter
-    return jnp.asarray(np.maximum(known, LEAST_NOISE * spread), jnp.float32)
+    if not isinstance(model, HasDoubt):
+        return jnp.full(len(records), spread / 2)
+    return jnp.maximum(jax.vmap(model.noise)(records)[:, action], LEAST_NOISE * spread)
 
 
 @eqx.filter_jit
@@ -87,7 +88,7 @@ def _shifted(
     shift: Float[Array, " attribute"],
     low: Float[Array, " attribute"],
     high: Float[Array, " attribute"],
-    noise: Float[Array, " action"],
+    spread: Float[Array, ""],
     points: Float[Array, " draw"],
 ) -> tuple[Float[Array, "row action"], Float[Array, "row draw attribute"]]:
     """One program for every shift: the shift is an argument."""
@@ -96,7 +97,8 @@ def _shifted(
         drawn = model.complete(values, observed, uniforms, False)
         moved = jax.vmap(lambda own: jnp.clip(own + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
         prices = jnp.mean(jax.vmap(model.price)(moved), axis=1)
-        fit = -0.5 * ((reward - prices[:, action]) / noise[action]) ** 2
+        noise = _noise(model, moved, action, spread)
+        fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)
         likely = jnp.cumsum(jax.nn.softmax(drawn.log_weights + fit))
         picked = jnp.minimum(jnp.searchsorted(likely, points * likely[-1]), likely.size - 1)
         return jnp.exp(drawn.log_weights) @ prices, moved[picked]

@@ -19,8 +19,8 @@ OWN_SHARE = 0.05
 def alike(actions: int) -> np.ndarray:
     """A square root of the correlation between ordered actions before anything is learnt: [action, action].
 
-    >>> np.round(alike(3) @ alike(3).T, 2).tolist()
-    [[1.0, 0.24, 0.0], [0.24, 1.0, 0.24], [0.0, 0.24, 1.0]]
+    >>> [[f"{one:.2f}" for one in row] for row in alike(3) @ alike(3).T]
+    [['1.00', '0.24', '0.00'], ['0.24', '1.00', '0.24'], ['0.00', '0.24', '1.00']]
     """
     places = np.linspace(0, 1, actions)
     apart = (places[:, None] - places[None, :]) / NEIGHBOURHOOD
