@@ -63,13 +63,7 @@ class RewardNetwork(eqx.Module):
         return self._mixed(self.network(inputs) + self.linear(inputs))
 
     def _mixed(self, outputs: Float[Array, " action"]) -> Float[Array, " action"]:
-        return jnp.asarray(self.mixing) @ outputs if self.ordered else outputs
-
-    @property
-    def mixing(self) -> np.ndarray:
-        """θ = mixing · outputs, [action, action]."""
-        actions = self.log_noise.shape[0]
-        return alike(actions) if self.ordered else np.eye(actions, dtype=np.float32)
+        return jnp.asarray(alike(len(outputs))) @ outputs if self.ordered else outputs
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
         """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
