@@ -13,6 +13,7 @@ test: .venv/dev
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 type: .venv/dev
 	$(BIN)/basedpyright

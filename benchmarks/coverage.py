@@ -3,10 +3,10 @@
     python -m benchmarks.coverage [--seeds 5] [--out benchmarks/results/coverage.json]
 
 Each seed is another dosing world (cliff loss, 5 doses, 8 attributes), another log to fit a small model on, other
-decisions to compare with and other cases; gaps are made in the complete records by `prudent.missingness`. Coverage is
-the exact probability, given the complete record, that the noisy reward is at least the bound, averaged over the cases.
+decisions to compare with and other cases; gaps are made in the complete records by `prudent.worlds.missingness`. Coverage
+is the exact probability, given the complete record, that the noisy reward is at least the bound, averaged over the cases.
 The oracle's bound is the quantile of the exact distribution of the same action's reward given what was observed.
-The worlds are others than those on which `prudent.guarantee.ALLOWANCE` was chosen.
+The worlds are others than those on which `prudent.promise.conformal.ALLOWANCE` was chosen.
 
 A model that is hardly trained at all is held to the same: what is guaranteed must not depend on the model.
 """
@@ -26,10 +26,9 @@ from scipy.special import ndtr
 
 import prudent
 from benchmarks.dosing import Printed
-from prudent.guarantee import Guarantee
-from prudent.missingness import mar, mcar, mnar
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
+from prudent.worlds.missingness import mar, mcar, mnar
 
 FITTED, COMPARED, CASES = 2000, 1000, 600
 LEVEL = 0.95
@@ -119,15 +118,16 @@ def one_arm(
     world: DosingWorld, frame: polars.DataFrame, sample: DosingSample, policy: prudent.Policy, seed: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     later, cases = frame[FITTED : FITTED + COMPARED], frame[FITTED + COMPARED :]
+    log = policy.fitted.read(later)
     rows = np.arange(FITTED + COMPARED, len(sample))
     encoded = policy.fitted.schema.encode(cases)
     gaps = (~encoded.observed).sum(axis=1)
-    chosen = np.argmax(policy.judge(encoded).scores, axis=1)
+    chosen = np.argmax(policy.chooser.score(encoded).scores, axis=1)
     actions = world.index(np.array(policy.fitted.action_labels)[chosen])
     theta, best = sample.theta[rows, actions], oracle(world, sample, rows, actions, seed)
-    guarantee = Guarantee.of(policy, policy.fitted.read(later), level=LEVEL, seed=seed)
+    made = prudent.guarantee(policy, log, confidence=LEVEL, seed=seed)
     for propensity in (prudent.Known(), prudent.Boosted()):
-        bounds = guarantee.weighted(propensity, seed=seed).examine(encoded, chosen)
+        bounds = made.weighted(propensity, seed=seed).examine(encoded, chosen)
         covered = ndtr((theta - bounds.reward) / world.noise)
         columns = covered, bounds.reward, theta, best, bounds.extra_gaps
         yield (

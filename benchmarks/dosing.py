@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import prudent
-from prudent.baselines.policies import (
+from experiments.rivals.policies import (
     ActionAsFeature,
     Boosting,
     ChainedImputation,
@@ -94,12 +94,12 @@ def of_model(
     seconds = time.perf_counter() - start
     # the cases are completed and priced once; strategies only choose, and the worst case is searched for beyond that
     policy, encoded = fitted.policy(), fitted.schema.encode(fresh.cases())
-    tables = list(policy.tables(encoded))
+    tables = list(policy.pricing.tables(encoded))
     every, rows = np.arange(len(fresh)), {}
     for name in strategies:
         strategy, exact_name, settings = STRATEGIES[name]
         if isinstance(strategy, prudent.Conservative):
-            scores = fitted.policy(strategy).judge(encoded).scores
+            scores = fitted.policy(strategy).chooser.score(encoded).scores
         else:
             judge = jax.jit(jax.vmap(strategy.scores))
             scores = np.concatenate([judge(table) for table in tables])[: len(fresh)]

@@ -22,8 +22,8 @@ from rich.console import Console
 
 import prudent
 from benchmarks.dosing import Printed, mean_and_error
-from prudent.missingness import mcar
-from prudent.models.model import HasDoubt, Model
+from prudent.decide import HasDoubt, Model
+from prudent.worlds.missingness import mcar
 
 DOUBTS = (0.0, 1.0, 2.0, 3.0)
 

@@ -27,11 +27,13 @@ from scipy.special import ndtr
 
 import prudent
 from benchmarks.dosing import Printed
+from prudent.decide import score_together
 from prudent.evaluation import (
     EVERY_ESTIMATOR,
     Bootstrap,
     DoublyRobust,
     EmpiricalBernstein,
+    Evaluation,
     LearntPrices,
     LogarithmicSmoothing,
     SelfNormalised,
@@ -39,12 +41,11 @@ from prudent.evaluation import (
     Student,
     evaluate,
 )
-from prudent.evaluation.as_read import encoded_rows
 from prudent.evaluation.prices import Prices, own_prices
+from prudent.evaluation.row_terms import Evidence
 from prudent.evaluation.tails import as_share
-from prudent.evaluation.terms import Evidence
-from prudent.overlap import effective_rows
-from prudent.policy import judge_together
+from prudent.models import encoded_rows
+from prudent.propensity import effective_rows
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
@@ -82,7 +83,10 @@ def jobs(name: str, seeds: Sequence[int]) -> Iterator[Job]:
     policies = [fitted.policy(strategy) for strategy in STRATEGIES.values()]
     for seed in seeds:
         later = fitted.read(world.sample(ROWS, seed=seed).frame())
-        chosen = [np.argmax(judged.scores, axis=1) for judged in judge_together(policies, encoded_rows(later))]
+        chosen = [
+            np.argmax(judged.scores, axis=1)
+            for judged in score_together([policy.chooser for policy in policies], encoded_rows(later))
+        ]
         prices = own_prices(fitted, later, BELOW)
         assert prices.tail is not None
         own = dict(zip(STRATEGIES, chosen, strict=True))
@@ -129,7 +133,7 @@ def _truth(job: Job, sample: DosingSample) -> dict[str, dict[str, float]]:
     }
 
 
-def _estimates(judged: prudent.Evaluation, policy: str, tails: bool) -> Iterator[tuple[str, list[float]]]:
+def _estimates(judged: Evaluation, policy: str, tails: bool) -> Iterator[tuple[str, list[float]]]:
     evidence = judged.evidence(policy)
     terms = [one.terms(evidence) for one in EVERY_ESTIMATOR]
     for name, interval in INTERVALS.items():

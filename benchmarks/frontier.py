@@ -19,10 +19,13 @@ from rich.console import Console
 
 import prudent
 from benchmarks.dosing import FRESH, Printed, mean_and_error, world_of
-from prudent.frontier import DEFAULT_LADDER, Frontier, frontier, frontier_series
-from prudent.judgement import judge
-from prudent.pictures import Picture, Series, scatter_lines
-from prudent.plausible import plausible_mass, risk_of_c
+from prudent.decide import plausible_mass, risk_of_c
+from prudent.models import Fitted
+from prudent.promise import Frontier, frontier
+from prudent.promise.caution_frontier import frontier_series
+from prudent.promise.limits import judge
+from prudent.promise.settings import DEFAULT_LADDER
+from prudent.show import Picture, Series, scatter_lines
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
@@ -80,7 +83,7 @@ def of_choices(judged: Frontier, truth: dict[str, dict[str, float]]) -> list[dic
     return rows
 
 
-def of_masses(fitted: prudent.Fitted, fresh: DosingSample) -> dict[str, list[float]]:
+def of_masses(fitted: Fitted, fresh: DosingSample) -> dict[str, list[float]]:
     """The mean posterior mass inside the set of each c for 1, 2, … gaps, on equally many cases with each number."""
     width = fresh.full.shape[1]
     full, gaps = fresh.full[:MASS_ROWS], 1 + np.arange(MASS_ROWS) % width
@@ -105,7 +108,7 @@ def one_seed(seed: int, rows: int) -> dict[str, Any]:
     held = world.sample(HELD_OUT, seed=300 + seed)
     table = prudent.Log.from_frame(log.frame(), action="dose", reward="outcome", kinds=world.kinds)
     fitted = prudent.CausalPVAE().fit(table, seed=seed)
-    truth = of_model(frontier(fitted, fresh, below=BELOW))
+    truth = of_model(frontier(fitted, fresh.known_truth(fitted), below=BELOW))
     later = fitted.read(held.frame())
     recorded = replace(later, propensities=held.propensity[np.arange(len(held)), held.actions])
     logs = {"estimated propensities": later, "recorded propensities": recorded}

@@ -19,8 +19,9 @@ from rich.console import Console
 
 import prudent
 from benchmarks.dosing import Printed, mean_and_error, world_of
-from prudent.measuring import Measuring, value_of_measuring
-from prudent.schema import Encoded
+from prudent.decide import Measuring, value_of_measuring
+from prudent.models import Fitted
+from prudent.table import Encoded
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 from prudent.worlds.measuring import posterior_spread
@@ -57,7 +58,7 @@ KINDS = {
 WAYS = ("nothing", "a random gap", "the least certain gap", "prudent's first suggestion", "the exact best gap")
 
 
-def fitted_model(world: DosingWorld, seed: int, kept: Path | None) -> prudent.Fitted:
+def fitted_model(world: DosingWorld, seed: int, kept: Path | None) -> Fitted:
     folder = None if kept is None else kept / f"cliff{seed}"
     if folder is not None and folder.exists():
         return prudent.load(folder)
@@ -120,14 +121,14 @@ def asked_again(policy: prudent.Policy, sample: DosingSample, cells: np.ndarray)
     rows, columns = np.nonzero(cells)
     values, observed = (np.repeat(part[rows], AGAIN_VALUES, axis=0) for part in (encoded.values, encoded.observed))
     for number, (row, column) in enumerate(zip(rows, columns, strict=True)):
-        completions, table = policy.detail(encoded.values[row], encoded.observed[row])
+        completions, table = policy.pricing.detail(encoded.values[row], encoded.observed[row])
         drawn, weights = np.asarray(completions.values[1:, column]), np.asarray(table.weights[1:])
         order = np.argsort(drawn)
         mass = np.cumsum(weights[order]) - weights[order] / 2
         these = slice(number * AGAIN_VALUES, (number + 1) * AGAIN_VALUES)
         values[these, column], observed[these, column] = np.interp(levels, mass, drawn[order]), True
-    after = policy.judge(Encoded(values, observed, [""] * len(values))).scores.max(axis=1)
-    now = policy.judge(encoded).scores.max(axis=1)
+    after = policy.chooser.score(Encoded(values, observed, [""] * len(values))).scores.max(axis=1)
+    now = policy.chooser.score(encoded).scores.max(axis=1)
     gain[rows, columns] = after.reshape(-1, AGAIN_VALUES).mean(axis=1) - now[rows]
     return gain
 
@@ -137,7 +138,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.perf_counter() - start
 
 
-def of_kind(kind: Kind, world: DosingWorld, fitted: prudent.Fitted, sample: DosingSample, seed: int) -> dict[str, Any]:
+def of_kind(kind: Kind, world: DosingWorld, fitted: Fitted, sample: DosingSample, seed: int) -> dict[str, Any]:
     policy = fitted.policy(kind.strategy)
     cases = sample.cases()
     for ask in (value_of_measuring, prudent.Policy.recommend):

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from benchmarks.dosing import Printed
 from prudent import Conservative, Search
-from prudent.policy import Policy
+from prudent.decide import Policy
 from prudent.worlds import DosingWorld
 
 C = 0.1
@@ -38,7 +38,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def seconds_of(policy: Policy, encoded: Any) -> float:
     start = time.perf_counter()
-    policy.judge(encoded)
+    policy.chooser.score(encoded)
     return time.perf_counter() - start
 
 
@@ -47,7 +47,7 @@ def in_world(world: DosingWorld, rounds: int) -> dict[str, dict[str, float]]:
     encoded = fitted.schema.encode(sample.cases())
     exact = world.scores("conservative", sample, c=C)
     policies = {name: fitted.policy(Conservative(c=C), **options) for name, options in WAYS.items()}
-    found = {name: policy.judge(encoded).scores for name, policy in policies.items()}
+    found = {name: policy.chooser.score(encoded).scores for name, policy in policies.items()}
     times = {name: [] for name in WAYS}
     for _ in range(rounds):
         for name, policy in policies.items():

@@ -20,12 +20,9 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from prudent.models.partial_vae import PartialVAE
-from prudent.models.similarity import FeatureLoss
-from prudent.networks.draws import quasi_random
-from prudent.networks.layout import layout_of
-from prudent.networks.training import Training, train
-from prudent.schema import Column, Schema
+from prudent.models import FeatureLoss, PartialVAE
+from prudent.networks import Training, layout_of, quasi_random, train
+from prudent.table import Column, Schema
 from prudent.worlds import DosingWorld
 
 REPLICATIONS = 100

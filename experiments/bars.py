@@ -6,11 +6,10 @@ from itertools import groupby
 
 from experiments.order import family
 from experiments.pages import Results
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN, Scale, nice_ticks, upwards
-from prudent.pictures.palette import CHOSEN, INK, OTHERS, SOFT, Colour
-from prudent.pictures.picture import Area, Box, Element, Line, Text
-from prudent.pictures.text import text_width
+from prudent.show import INK, MARGIN, OTHERS, SOFT, Area, Box, Colour, Element, Line, Picture, Scale, Text, upwards
+from prudent.show.pictures.axes import nice_ticks
+from prudent.show.pictures.palette import CHOSEN
+from prudent.show.pictures.text import text_width
 
 ACROSS, PANEL, GAP = 6, 130.0, 28.0
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from experiments.kept import read_arrays, write_arrays
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy, judge_together
-from prudent.strategies import Strategy
+from prudent.decide import Policy, Strategy, score_together
+from prudent.models import Fitted
 
 SHOWCASE = "showcase_"
 
@@ -40,8 +39,9 @@ def chosen_actions(policies: Sequence[Policy], cases: object) -> np.ndarray:
     """The label of the action of every policy for every case, [policy, case]; policies of one model share its draws."""
     fitted = policies[0].fitted
     encoded = fitted.schema.encode(cases)
-    judged = judge_together(policies, encoded)
-    chosen = [policy.probabilities(own, encoded).argmax(axis=1) for policy, own in zip(policies, judged, strict=True)]
+    judged = score_together([policy.chooser for policy in policies], encoded)
+    pairs = zip(policies, judged, strict=True)
+    chosen = [policy.chooser.probabilities(scored, encoded).argmax(axis=1) for policy, scored in pairs]
     return np.array(fitted.action_labels)[np.stack(chosen)]
 
 

@@ -6,11 +6,29 @@ from dataclasses import dataclass, field, replace
 
 from experiments.order import family, rank
 from experiments.pages import Results
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN, Scale, across, upwards
-from prudent.pictures.palette import FADED, GUARANTEE, INK, PAPER, SERIES, SOFT, Colour
-from prudent.pictures.picture import SHAPES, Area, Box, Element, Line, Point, Shape, Text
-from prudent.pictures.text import wrapped
+from prudent.show import (
+    GUARANTEE,
+    INK,
+    MARGIN,
+    PAPER,
+    SERIES,
+    SHAPES,
+    SOFT,
+    Area,
+    Box,
+    Colour,
+    Element,
+    Line,
+    Picture,
+    Point,
+    Scale,
+    Text,
+    across,
+    upwards,
+)
+from prudent.show.pictures.palette import FADED
+from prudent.show.pictures.picture import Shape
+from prudent.show.pictures.text import wrapped
 
 DASHES = {"TailAverse(risk)": "", "Conservative(risk)": "7 4", "Conservative(c)": "2 4", "PerAttribute(c)": "9 4 2 4"}
 KEY_COLUMNS, KEY_LINE, KEY_GAP, HEAD_LINES = 3, 16.0, 30.0, 1.5

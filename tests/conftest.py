@@ -15,11 +15,18 @@ from jaxtyping import install_import_hook
 # Before prudent is imported anywhere: beartype then checks the annotations of every module that handles arrays. The
 # modules that read the user's input are left alone, since tests give them wrong types on purpose.
 _HANDLE_ARRAYS = (
-    *("advice", "caution", "checks", "completions", "explanation", "gains", "held_out", "models"),
-    *("networks", "plausible", "policy", "propensity", "replay", "search", "storage", "strategies", "worlds"),
-    *("baselines.cevae", "baselines.miwae", "evaluation.gaussian_prices", "evaluation.gaussian_process"),
+    *(f"prudent.{room}" for room in ("checks", "models", "networks", "propensity.learners", "worlds")),
+    *(
+        f"prudent.decide.{name}"
+        for name in ("advice", "caution", "choice", "completions", "explanation", "measure.gains")
+    ),
+    *(f"prudent.decide.{name}" for name in ("model", "plausible_mass", "plausible_set", "policy", "pricing", "search")),
+    "prudent.decide.strategies",
+    *("prudent.promise.masked_decisions", "prudent.promise.known_truth"),
+    *("prudent.evaluation.gaussian_prices", "prudent.evaluation.gaussian_process"),
+    *("experiments.rivals.cevae", "experiments.rivals.miwae"),
 )
-install_import_hook([f"prudent.{name}" for name in _HANDLE_ARRAYS], "checked_types.check")
+install_import_hook(list(_HANDLE_ARRAYS), "checked_types.check")
 
 # Compiling is most of a test's time, and what is compiled runs briefly: here nothing is optimised. Before the first
 # program, since the flags are read once; processes that a test starts inherit them.
@@ -109,8 +116,7 @@ def make_log(values: Any, actions: Any, rewards: Any = None, labels: Any = None,
 
     Every reward is 1 unless told; the actions are 0, 1, … unless told.
     """
-    from prudent.log import Log
-    from prudent.schema import Column, Schema
+    from prudent.table import Column, Log, Schema
 
     levels = categories or {}
     columns = tuple(
@@ -159,10 +165,10 @@ def forget_programs() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def one_chunk() -> Iterator[None]:
     """Long tables in chunks as small as those of short ones: half the programs, where length is beside the point."""
-    from prudent.policy import FEW_ROWS
+    from prudent.decide import FEW_ROWS
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("prudent.policy.MANY_ROWS", FEW_ROWS)
+        patch.setattr("prudent.decide.pricing.MANY_ROWS", FEW_ROWS)
         yield
 
 
@@ -198,7 +204,7 @@ PATIENCE = 600.0
 
 def fit_once(folder: Path, fit: Callable[[], Any]) -> Any:
     """The model of that folder: the first worker that asks fits and saves it, the others load what it saved."""
-    from prudent.storage import load
+    from prudent.models import load
 
     claim, until = folder.with_name(f"{folder.name}.claim"), time.monotonic() + PATIENCE
     while not folder.exists():
@@ -217,7 +223,7 @@ def fit_once(folder: Path, fit: Callable[[], Any]) -> Any:
 
 
 def _fitted_and_saved(folder: Path, fit: Callable[[], Any]) -> Any:
-    from prudent.storage import load
+    from prudent.models import load
 
     fitted, unfinished = fit(), folder.with_name(f"{folder.name}.part")
     fitted.save(unfinished)

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from prudent.baselines import Study
-from prudent.missingness import mar, mcar
+from experiments.rivals import Study
+from prudent.worlds.missingness import mar, mcar
 
 TABLE = Path(__file__).parent / "covariates.csv"
 NUMBERS = 6  # the first columns are numbers, the others have two levels

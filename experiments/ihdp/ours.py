@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from prudent import BestGuess
-from prudent.baselines.complete import CLIP, doubly_robust
-from prudent.baselines.study import Answer, Progress, Study
-from prudent.evaluation.gaussian_prices import GaussianPrices, surfaces
-from prudent.log import Log
+from experiments.rivals.complete import CLIP, doubly_robust
+from experiments.rivals.study import Answer, Progress, Study
+from prudent.evaluation import GaussianPrices
+from prudent.evaluation.gaussian_prices import surfaces
+from prudent.propensity import BestGuess
+from prudent.table import Log
 
 ARMS = 2
 

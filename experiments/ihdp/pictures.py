@@ -7,11 +7,28 @@ from statistics import mean
 from typing import Any
 
 from experiments.ihdp.settings import GROUPS
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN, Scale, across, upwards
-from prudent.pictures.palette import CHOSEN, FADED, GUARANTEE, INK, OTHERS, SERIES, SOFT, WASH, Colour
-from prudent.pictures.picture import Area, Box, Element, Line, Point, Shape, Text
-from prudent.pictures.text import text_width, wrapped
+from prudent.show import (
+    GUARANTEE,
+    INK,
+    MARGIN,
+    OTHERS,
+    SERIES,
+    SOFT,
+    Area,
+    Box,
+    Colour,
+    Element,
+    Line,
+    Picture,
+    Point,
+    Scale,
+    Text,
+    across,
+    upwards,
+)
+from prudent.show.pictures.palette import CHOSEN, FADED, WASH
+from prudent.show.pictures.picture import Shape
+from prudent.show.pictures.text import text_width, wrapped
 
 Results = dict[str, Any]
 TOO_FAR = 2.7

@@ -12,16 +12,16 @@ import numpy as np
 from jaxtyping import Array
 
 from experiments.ihdp.ours import ARMS, Encoded, answers
+from experiments.rivals.replicated import chunks
+from experiments.rivals.study import Answer, Progress, Study
 from prudent import CPVAE, SPVAE, CausalPVAE
-from prudent.baselines.replicated import chunks
-from prudent.baselines.study import Answer, Progress, Study
+from prudent.decide import Model
+from prudent.models import FeatureLoss, SimilarityModel, Sizes
 from prudent.models.causal import CausalLoss, CausalModel
 from prudent.models.conditional import ConditionalLoss, ConditionalModel
-from prudent.models.fitting import RewardScale, Sizes
-from prudent.models.model import Model
-from prudent.models.similarity import FeatureLoss, SimilarityModel, logged_rows
-from prudent.networks.draws import quasi_random
-from prudent.networks.training import Members, Training, train
+from prudent.models.fitting import RewardScale
+from prudent.models.similarity import logged_rows
+from prudent.networks import Members, Training, quasi_random, train
 from prudent.propensity import FittedPropensity
 
 ROWS_AT_ONCE = 16

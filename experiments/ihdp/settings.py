@@ -6,14 +6,14 @@ from typing import Literal
 from experiments.ihdp.data import Gaps
 from experiments.ihdp.ours import GaussianProcess
 from experiments.ihdp.replicated import Replicated, paper_cpvae, paper_spvae
+from experiments.rivals import Method
+from experiments.rivals.cevae import CausalEffectVAE
+from experiments.rivals.factorisation import MatrixFactorisation
+from experiments.rivals.forests import MissingInAttributes
+from experiments.rivals.miwae import MissDeepCausal
+from experiments.rivals.multiple_imputation import MultipleImputation
+from experiments.rivals.simple import DifferenceInMeans, MeanImputed
 from prudent import CPVAE, SPVAE, CausalPVAE
-from prudent.baselines import Method
-from prudent.baselines.cevae import CausalEffectVAE
-from prudent.baselines.factorisation import MatrixFactorisation
-from prudent.baselines.forests import MissingInAttributes
-from prudent.baselines.miwae import MissDeepCausal
-from prudent.baselines.multiple_imputation import MultipleImputation
-from prudent.baselines.simple import DifferenceInMeans, MeanImputed
 
 Group = Literal["trivial", "rival", "ours", "limit"]
 GROUPS: tuple[Group, ...] = ("trivial", "rival", "ours", "limit")

@@ -8,11 +8,8 @@ from experiments.mnist.data import IMAGES, Replication, images, pooled
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
 from experiments.mnist.settings import AIM, CAREFUL_AIM, PAPER, PRINTED, THRESHOLD
 from experiments.pages import Results
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN
-from prudent.pictures.palette import SOFT
-from prudent.pictures.picture import Element, Text
-from prudent.pictures.text import wrapped
+from prudent.show import MARGIN, SOFT, Element, Picture, Text
+from prudent.show.pictures.text import wrapped
 
 Row = Results
 TITLE = "What remains below −7"

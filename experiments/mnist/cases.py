@@ -9,9 +9,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from experiments.order import representatives
-from prudent.pictures.axes import Scale, nice_ticks
-from prudent.pictures.palette import FADED, INK, OTHERS, RULE, SERIES, SOFT, WASH, Colour
-from prudent.pictures.picture import SHAPES, Area, Box, Element, Line, Point, Shape, Text
+from prudent.show import INK, OTHERS, RULE, SERIES, SHAPES, SOFT, Area, Box, Colour, Element, Line, Point, Scale, Text
+from prudent.show.pictures.axes import nice_ticks
+from prudent.show.pictures.palette import FADED, WASH
+from prudent.show.pictures.picture import Shape
 
 TITLE = "Half the image is gone: what would you answer?"
 SHOWN, MOST = 6, 6

@@ -11,13 +11,11 @@ from jaxtyping import Array, Bool, Float
 
 from experiments.chosen import Chosen, chosen_actions, name_of
 from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
-from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse, fit_many
-from prudent.completions import PriceTable
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.schema import AskedKind, Schema
-from prudent.search import Search
-from prudent.strategies import Strategy, worst_over
+from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse
+from prudent.decide import Policy, PriceTable, Search, Strategy
+from prudent.decide.plausible_set import worst_over
+from prudent.models import Fitted, fit_many
+from prudent.table import AskedKind, Schema
 
 SHOWN = 8
 """Completed images for each test image of the showcase."""
@@ -35,8 +33,11 @@ class PerAttribute(Strategy):
 
     c: float
     attributes: int
-    paper_literal: bool = True
-    """Candidates as the paper draws them."""
+
+    @property
+    def literal(self) -> bool:
+        """Candidates as the paper draws them."""
+        return True
 
     def __repr__(self) -> str:
         return f"PerAttribute(c={self.c})"
@@ -140,10 +141,10 @@ def showcase(chosen: Chosen, replication: Replication, completions: int) -> dict
         raise ValueError("only a model that was fitted has completions to show")
     policy = policy_of(fitted, MaximumExpectedReward(), completions)
     encoded = fitted.schema.encode(replication.cases())
-    rows = shown_rows(replication.tested, policy.judge(encoded).entropy)
+    rows = shown_rows(replication.tested, policy.chooser.score(encoded).entropy)
     found: dict[str, list[np.ndarray]] = {}
     for row in rows:
-        drawn, table = policy.detail(encoded.values[row], encoded.observed[row])
+        drawn, table = policy.pricing.detail(encoded.values[row], encoded.observed[row])
         own = of_completions(fitted.schema, fitted.action_labels, np.asarray(drawn.values), table)
         own |= _of_actions(fitted, table)
         for name, value in own.items():

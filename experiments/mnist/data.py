@@ -9,7 +9,7 @@ import polars as pl
 
 from prudent import Log
 from prudent.errors import InputProblem, require
-from prudent.schema import AskedKind
+from prudent.table import AskedKind
 
 IMAGES, SIDE, DIGITS = 5000, 28, 10
 BRIGHTEST = 255

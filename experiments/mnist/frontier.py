@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from experiments.frontier import Aim, Axis, Frontier
 from experiments.mnist.settings import CAREFUL_AIM, PRINTED
 from experiments.pages import Results
-from prudent.pictures import Picture
+from prudent.show import Picture
 
 FRONTIER = Frontier(
     "Mean reward against rewards below −7",

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from prudent.errors import require
-from prudent.pictures.picture import Element
-from prudent.pictures.text import escaped
+from prudent.show import Element, escaped
 
 ABSENT = (190, 214, 238)
 """A calm blue: no grey is blue, so an erased pixel is never taken for a pale one."""

@@ -18,10 +18,8 @@ from experiments.mnist.cases import (
 )
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import IN_THE_DARK, image_uri
-from prudent.pictures import Picture
-from prudent.pictures.palette import FADED, INK, OTHERS, PAPER, RULE, SOFT, WASH
-from prudent.pictures.picture import Area, Box, Element, Line, Point
-from prudent.pictures.text import escaped
+from prudent.show import INK, OTHERS, PAPER, RULE, SOFT, Area, Box, Element, Line, Picture, Point, escaped
+from prudent.show.pictures.palette import FADED, WASH
 
 _ROLES = (INK, SOFT, FADED, RULE, PAPER, WASH)
 _LIGHT = "".join(f"--{own.name}:{own.light};" for own in _ROLES)

@@ -9,10 +9,7 @@ from experiments.mnist.data import DIGITS
 from experiments.mnist.frontier import by_model, frontier_picture
 from experiments.order import family, representatives
 from experiments.pages import Results
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN, Scale, upwards
-from prudent.pictures.palette import SOFT, WARNING
-from prudent.pictures.picture import Area, Box, Element, Text
+from prudent.show import MARGIN, SOFT, WARNING, Area, Box, Element, Picture, Scale, Text, upwards
 
 REWARD_PANEL, REWARD_GAP, REWARD_HEIGHT, LABELS = 204.0, 24.0, 120.0, 52.0
 RAREST = 1e-5

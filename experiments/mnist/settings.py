@@ -16,7 +16,7 @@ from prudent import (
     TailAverse,
     Training,
 )
-from prudent.strategies import Strategy
+from prudent.decide import Strategy
 
 Group = Literal["ours", "paper", "trivial", "limit"]
 GROUPS: tuple[Group, ...] = ("ours", "paper", "trivial", "limit")

@@ -23,11 +23,8 @@ from experiments.mnist.cases import (
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
 from experiments.mnist.page import page
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN
-from prudent.pictures.palette import INK, OTHERS, RULE, SOFT
-from prudent.pictures.picture import Element, Line, Point, Text
-from prudent.pictures.text import text_width, wrapped
+from prudent.show import INK, MARGIN, OTHERS, RULE, SOFT, Element, Line, Picture, Point, Text
+from prudent.show.pictures.text import text_width, wrapped
 
 WIDTH, SEEN, GUESS, GUESS_GAP, TRUTH, LINE = 920.0, 112.0, 50.0, 9.0, 42.0, 16.0
 GUESSES_AT = MARGIN + SEEN + 26

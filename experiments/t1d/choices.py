@@ -1,17 +1,17 @@
 """Whatever chooses a dose for every test meal: rules, rivals, and models of the package with their strategies."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from experiments.chosen import Chosen, chosen_actions, name_of
 from experiments.kept import Told
+from experiments.rivals.policies import Rival
 from experiments.t1d.data import Replication
 from prudent import CPVAE, SPVAE, CausalPVAE, Search
-from prudent.baselines.policies import Rival
-from prudent.strategies import Strategy
+from prudent.decide import Strategy
 
 
 class Method(Protocol):
@@ -106,11 +106,9 @@ class Learnt:
     def choose(self, replication: Replication, told: Told) -> Chosen:
         kept = replication.model(self.model, self.complete, told)
         fitted, begun = kept.fitted, time.perf_counter()
-        lowered = {"doubt": self.doubt, "noise": self.noise}
-        policies = [
-            fitted.policy(strategy, completions=self.completions, search=Search(steps=0), **lowered)
-            for strategy in self.strategies
-        ]
+        search = Search(steps=0)
+        bold = fitted.policy(completions=self.completions, search=search, doubt=self.doubt, noise=self.noise)
+        policies = [replace(bold, strategy=strategy) for strategy in self.strategies]
         actions = chosen_actions(policies, replication.cases(self.complete))
         names = tuple(name_of(strategy) for strategy in self.strategies)
         return Chosen(names, actions, kept.seconds, time.perf_counter() - begun, fitted, kept.machine)

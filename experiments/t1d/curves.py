@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.order import representatives
-from prudent.pictures import Picture
-from prudent.pictures.axes import MARGIN
-from prudent.pictures.palette import FADED, INK, SOFT
-from prudent.pictures.picture import Box, Element, Line, Text
-from prudent.pictures.text import wrapped
+from prudent.show import INK, MARGIN, SOFT, Box, Element, Line, Picture, Text
+from prudent.show.pictures.palette import FADED
+from prudent.show.pictures.text import wrapped
 from prudent.worlds.insulin import pictures
 from prudent.worlds.insulin.pictures import NOT_RECORDED, Course, glucose_panel, glucose_scale, recorded
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from experiments.kept import Told, read_arrays, this_machine, write_arrays
 from prudent import Log, load
-from prudent.models.fitted import Fitted
+from prudent.models import Fitted
 
 LEARNT, TESTED = 0, 1
 MECHANISMS = ("mcar", "mar")

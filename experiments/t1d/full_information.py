@@ -9,7 +9,7 @@ import numpy as np
 from experiments.chosen import Chosen
 from experiments.kept import Told
 from experiments.t1d.data import LEARNT, Clinic, Draw, Replication, Size
-from prudent.tabular import single_thread
+from prudent.propensity import single_thread
 
 OTHERS = 9_990
 """Replications from here on are of meals that nothing else uses."""

@@ -10,7 +10,7 @@ from experiments.pages import Results
 from experiments.t1d.curves import curves_picture
 from experiments.t1d.settings import BEST
 from experiments.t1d.verdict import best, rivals_of
-from prudent.pictures import Picture
+from prudent.show import Picture
 
 MEANS = Axis(0.3, (-9, -6, -4, -3, -2, -1.5, -1, -0.7, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1), best=1.0)
 SHARES = Axis(1.0, (0, 0.3, 1, 2, 3, 5, 10, 20, 30, 50, 100))

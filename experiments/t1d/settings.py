@@ -3,6 +3,17 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from experiments.rivals.policies import (
+    GANITE,
+    ActionAsFeature,
+    Boosting,
+    ChainedImputation,
+    Forest,
+    Linear,
+    MeanImputation,
+    PartialVAEImputation,
+    PerAction,
+)
 from experiments.t1d.choices import AsLogged, BolusCalculator, Constant, Learnt, Method, Oracle, Rivals, Uniform
 from experiments.t1d.data import Size
 from experiments.t1d.full_information import FullInformation
@@ -17,18 +28,7 @@ from prudent import (
     TailAverse,
     Training,
 )
-from prudent.baselines.policies import (
-    GANITE,
-    ActionAsFeature,
-    Boosting,
-    ChainedImputation,
-    Forest,
-    Linear,
-    MeanImputation,
-    PartialVAEImputation,
-    PerAction,
-)
-from prudent.strategies import Strategy
+from prudent.decide import Strategy
 
 Group = Literal["ours", "rival", "paper", "trivial", "limit"]
 GROUPS: tuple[Group, ...] = ("ours", "rival", "paper", "trivial", "limit")

@@ -14,20 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from prudent.checks.law import close, hold
-from prudent.checks.network import (
-    encoder_laws,
-    encoders_of,
-    similarity_weights_sum_to_one,
-    streaming_equals_dense,
-)
-from prudent.log import Log
-from prudent.models.fitted import Fitted
-from prudent.models.model import HasTypes
-from prudent.models.similarity import SimilarityModel
-from prudent.policy import Policy
-from prudent.schema import Encoded
-from prudent.search import Search
-from prudent.strategies import Conservative, MaximumExpectedReward
+from prudent.checks.network import encoder_laws, encoders_of, similarity_weights_sum_to_one, streaming_equals_dense
+from prudent.decide import Conservative, HasTypes, MaximumExpectedReward, Policy, Search
+from prudent.models import Fitted, SimilarityModel
+from prudent.table import Encoded, Log
 
 ROWS = 12
 
@@ -43,7 +33,7 @@ def check_model(fitted: Fitted, frame: Any, completions: int = 64) -> None:
 def observed_cells_never_change(policy: Policy, encoded: Encoded) -> None:
     """Law 1: every completion has the observed cells exactly as they were."""
     for values, observed in _records(encoded):
-        completed = np.asarray(policy.detail(values, observed)[0].values)
+        completed = np.asarray(policy.pricing.detail(values, observed)[0].values)
         hold((completed[:, observed] == values[observed]).all(), 1, "a completion changed an observed cell.")
         hold(np.isfinite(completed).all(), 1, "a completion has a cell that is not a finite number.")
 
@@ -54,8 +44,8 @@ def complete_records_have_one_price(policy: Policy, encoded: Encoded) -> None:
     A model with types stays unsure which type a complete record is of, and says so.
     """
     for values, observed in _records(_head(encoded, 3)):
-        whole = np.asarray(policy.detail(values, observed)[0].values[0])
-        completions, table = policy.detail(whole, np.ones_like(observed))
+        whole = np.asarray(policy.pricing.detail(values, observed)[0].values[0])
+        completions, table = policy.pricing.detail(whole, np.ones_like(observed))
         hold(bool((np.asarray(completions.values) == whole).all()), 1, "a complete record was completed.")
         if isinstance(policy.fitted.model, HasTypes):
             continue
@@ -67,7 +57,7 @@ def complete_records_have_one_price(policy: Policy, encoded: Encoded) -> None:
 def most_likely_completion_is_first(policy: Policy, encoded: Encoded) -> None:
     """Law 2: completion 0 is x̂, and none is denser."""
     for values, observed in _records(encoded):
-        density = np.asarray(policy.detail(values, observed)[0].log_density)
+        density = np.asarray(policy.pricing.detail(values, observed)[0].log_density)
         hold(np.isfinite(density[0]), 2, f"the log-density of x̂ is {density[0]}.")
         hold(density[0] == density.max(), 2, f"x̂ has log-density {density[0]}, another completion {density.max()}.")
 
@@ -75,7 +65,7 @@ def most_likely_completion_is_first(policy: Policy, encoded: Encoded) -> None:
 def weights_sum_to_one(policy: Policy, encoded: Encoded) -> None:
     """Law 7: the completions' weights sum to one, and x̂, which is no draw, has none."""
     for values, observed in _records(encoded):
-        log_weights = np.asarray(policy.detail(values, observed)[0].log_weights, np.float64)
+        log_weights = np.asarray(policy.pricing.detail(values, observed)[0].log_weights, np.float64)
         hold(not np.isnan(log_weights).any(), 7, "a completion's log-weight is no number.")
         hold(close(np.exp(log_weights).sum(), 1.0), 7, f"the weights sum to {np.exp(log_weights).sum()}.")
         hold(np.isneginf(log_weights[0]) or len(log_weights) == 1, 7, "x̂ counts as a draw.")
@@ -84,16 +74,16 @@ def weights_sum_to_one(policy: Policy, encoded: Encoded) -> None:
 def prices_are_finite(policy: Policy, encoded: Encoded) -> None:
     """Law 9: every action of the log, and no other, has a finite price on every completion."""
     for values, observed in _records(encoded):
-        prices = np.asarray(policy.detail(values, observed)[1].prices)
+        prices = np.asarray(policy.pricing.detail(values, observed)[1].prices)
         hold(prices.shape[1] == len(policy.fitted.action_labels), 9, f"there are prices for {prices.shape[1]} actions.")
         hold(np.isfinite(prices).all(), 9, "a price is not a finite number.")
 
 
 def row_alone_is_row_in_batch(policy: Policy, encoded: Encoded) -> None:
     """Law 4: a record priced by itself has the table it has in a batch."""
-    batch = next(iter(policy.tables(encoded)))
+    batch = next(iter(policy.pricing.tables(encoded)))
     for row, (values, observed) in enumerate(_records(encoded)):
-        alone = policy.detail(values, observed)[1]
+        alone = policy.pricing.detail(values, observed)[1]
         for name in ("prices", "log_weights", "log_density"):
             one, other = np.asarray(getattr(alone, name)), np.asarray(getattr(batch, name)[row])
             same = close(np.where(np.isneginf(one), -1e9, one), np.where(np.isneginf(other), -1e9, other), 1e-3)
@@ -154,7 +144,7 @@ fitted = prudent.load(folder + "/model")
 cases = np.load(folder + "/cases.npz", allow_pickle=False)
 sampling = prudent.Search(steps=0)
 policy = fitted.policy(prudent.Conservative(risk=0.05), completions=completions, search=sampling, seed=seed)
-judged = policy.judge(Encoded(cases["values"], cases["observed"], [""] * len(cases["values"])))
+judged = policy.chooser.score(Encoded(cases["values"], cases["observed"], [""] * len(cases["values"])))
 np.savez(folder + "/judged.npz", **judged._asdict())
 """
 
@@ -163,7 +153,7 @@ def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: i
     """Law 8: a saved model loads to bit-equal advice in another process, where unpickling is forbidden."""
     encoded = fitted.schema.encode(frame)
     own = {"completions": completions, "seed": seed, "search": Search(steps=0)}
-    judged = fitted.policy(Conservative(risk=0.05), **own).judge(encoded)
+    judged = fitted.policy(Conservative(risk=0.05), **own).chooser.score(encoded)
     with tempfile.TemporaryDirectory() as folder:
         fitted.save(Path(folder) / "model")
         np.savez(Path(folder) / "cases.npz", values=encoded.values, observed=encoded.observed)

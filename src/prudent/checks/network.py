@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Array
 
 from prudent.checks.law import close, hold
-from prudent.models.similarity import SimilarityModel
-from prudent.networks.layout import Cells, Group, Layout
-from prudent.networks.set_encoder import SetEncoder
+from prudent.models import SimilarityModel
+from prudent.networks import Cells, Group, Layout, SetEncoder
 from prudent.propensity import FittedPropensity
 
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from prudent.advice import Advice
 from prudent.checks.law import close, hold
-from prudent.columns import LABELLED
+from prudent.decide import Advice, Conservative, Imputation, Policy, Search
 from prudent.errors import InputProblem
-from prudent.policy import Policy
-from prudent.reading import to_table
-from prudent.search import Search
-from prudent.strategies import Conservative, Imputation
+from prudent.table import LABELLED, to_table
 
 NEVER_SEEN = "a label that no log has ever had"
 
@@ -82,7 +78,7 @@ def only_logged_actions(policy: Policy, columns: Columns) -> None:
     strange = [action for action in policy.recommend(columns).actions if action not in known]
     hold(not strange, 9, f"{strange[:1]} was recommended, and the log never took it.")
     referred = [case.status for case in policy.recommend(columns) if case.action is None]
-    hold(all(status.startswith("refer") for status in referred), 9, f"a row has no action and says {referred[:1]}.")
+    hold(all(status.refers for status in referred), 9, f"a row has no action and says {referred[:1]}.")
 
 
 def unseen_category_is_a_flagged_gap(policy: Policy, columns: Columns) -> None:
@@ -110,7 +106,7 @@ def far_number_is_flagged(policy: Policy, columns: Columns) -> None:
         position = policy.fitted.schema.names.index(column.name)
         hold(column.name in advice.encoded.flags[0], 9, f"'{column.name}' was not flagged at {far:g}.")
         hold(advice.encoded.observed[0, position], 9, f"'{column.name}' was dropped at {far:g}.")
-        hold(np.isfinite(advice.judged.scores[0]).all(), 9, f"'{column.name}' at {far:g} has no finite score.")
+        hold(np.isfinite(advice.scored.scores[0]).all(), 9, f"'{column.name}' at {far:g} has no finite score.")
 
 
 def beyond_a_bound_is_the_bound(policy: Policy, columns: Columns) -> None:
@@ -133,14 +129,16 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
     encoded = policy.fitted.schema.encode(columns)
     claims = [
         Policy(policy.fitted, strategy, completions=policy.completions, search=policy.search, seed=policy.seed)
-        .judge(encoded)
+        .chooser.score(encoded)
         .scores
         for strategy in (Conservative(c=0.999999), Conservative(c=0.1), Conservative(c=0.0))
     ]
     for bold, careful in pairwise(claims):
         hold((careful <= bold + 1e-5).all(), 3, "a smaller c claims a higher worst case.")
     imputing = Policy(policy.fitted, Imputation(), completions=policy.completions, seed=policy.seed)
-    hold(close(claims[0], imputing.judge(encoded).scores, 1e-3), 3, "c near 1 does not score as imputation does.")
+    hold(
+        close(claims[0], imputing.chooser.score(encoded).scores, 1e-3), 3, "c near 1 does not score as imputation does."
+    )
 
 
 def search_never_claims_more(policy: Policy, columns: Columns) -> None:
@@ -156,8 +154,8 @@ def search_never_claims_more(policy: Policy, columns: Columns) -> None:
         noise=policy.caution.noise,
         search=Search(steps=0),
         seed=policy.seed,
-    ).judge(encoded)
-    searched = policy.judge(encoded)
+    ).chooser.score(encoded)
+    searched = policy.chooser.score(encoded)
     hold((searched.worst <= drawn.worst + 1e-5).all(), 3, "a search claims a better worst case than the draws.")
     hold(close(searched.expected, drawn.expected, 1e-5), 3, "a search changed an expected reward.")
 
@@ -199,10 +197,10 @@ def _take(columns: Columns, index: np.ndarray) -> Columns:
 def _hold_same(whole: Advice, index: np.ndarray, part: Advice, law: int, when: str) -> None:
     """The advice of `part` is that of the rows `index` of `whole`, to float tolerance."""
     for name in ("expected", "worst", "entropy", "scores"):
-        one, other = getattr(whole.judged, name)[index], getattr(part.judged, name)
+        one, other = getattr(whole.scored, name)[index], getattr(part.scored, name)
         hold(close(one, other, 1e-3), law, f"'{name}' differs when {when}.")
     for row, action in zip(index, part.actions, strict=True):
-        scores = np.sort(whole.judged.scores[row])
+        scores = np.sort(whole.scored.scores[row])
         tied = scores[-1] - scores[-2] <= 1e-3 * max(1.0, abs(scores[-1]))
         hold(whole.actions[row] == action or tied, law, f"another action is recommended when {when}.")
 

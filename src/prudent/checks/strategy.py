@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from prudent.checks.law import close, hold
-from prudent.completions import PriceTable
-from prudent.strategies import Conservative, Imputation, Strategy
+from prudent.decide import Conservative, Imputation, PriceTable, Strategy
 
 COMPLETIONS, ACTIONS = 12, 3
 
@@ -156,7 +155,7 @@ def c_near_one_is_imputation() -> None:
 def plausible_set_holds_its_mass(strategy: Conservative) -> None:
     """Law 2 and eq 7: the set has x̂, is made of the densest completions, and with `risk` holds mass 1 − risk."""
     for table in price_tables():
-        inside = strategy.plausible(table)
+        inside = strategy.plausible_set.inside(table)
         hold(inside[0], 2, f"{strategy} left out x̂.")
         lowest = jnp.min(jnp.where(inside, table.log_density, jnp.inf))
         denser = table.log_density > lowest

@@ -4,21 +4,20 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from prudent.cells import label_text
-from prudent.errors import InputProblem
-from prudent.log import ActionLabel
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.search import Search
-from prudent.strategies import (
+from prudent.decide import (
     BestFrequencyLottery,
     Conservative,
     Imputation,
     MaximumExpectedReward,
     MostOftenBest,
+    Policy,
+    Search,
     Strategy,
     TailAverse,
 )
+from prudent.errors import InputProblem
+from prudent.models import Fitted
+from prudent.table import ActionLabel, label_text
 
 PLAIN: dict[str, type[Strategy]] = {
     "expected": MaximumExpectedReward,

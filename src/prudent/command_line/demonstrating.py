@@ -6,19 +6,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from prudent.command_line.files import (
-    require_folder_destination,
-    require_model_destination,
-    unwritable,
-    write_table,
-    write_text,
-)
-from prudent.command_line.reading import command
-from prudent.command_line.recommending import advice_table, kept_columns
-from prudent.command_line.screen import bullets, counted, heading, screen, sentence, table
-from prudent.demonstration.meals import explained_row, measured, shown_meals
-from prudent.demonstration.page import MARK, Steps, page, unfinished_page
-from prudent.demonstration.telling import (
+from prudent.command_line.demo.meals import explained_row, measured, shown_meals
+from prudent.command_line.demo.page import MARK, Steps, page, unfinished_page
+from prudent.command_line.demo.telling import (
     REWARD,
     VIRTUAL,
     Demonstration,
@@ -27,7 +17,7 @@ from prudent.demonstration.telling import (
     what_the_log_said,
     what_to_measure,
 )
-from prudent.demonstration.ways import (
+from prudent.command_line.demo.ways import (
     BAD,
     CAREFUL,
     RULE,
@@ -39,15 +29,21 @@ from prudent.demonstration.ways import (
     preferred,
     usual_rule,
 )
+from prudent.command_line.files import (
+    require_folder_destination,
+    require_model_destination,
+    unwritable,
+    write_table,
+    write_text,
+)
+from prudent.command_line.reading import command
+from prudent.command_line.recommending import advice_table, kept_columns
+from prudent.command_line.screen import bullets, counted, heading, screen, sentence, table
 from prudent.errors import InputProblem
-from prudent.evaluation import SelfNormalisedDoublyRobust
-from prudent.evaluation.evaluating import evaluate
-from prudent.log import Log, read_log
-from prudent.models.causal import CausalPVAE
-from prudent.models.fitted import Fitted
-from prudent.models.fitting import Sizes
-from prudent.networks.training import Training
-from prudent.reading import rows_of
+from prudent.evaluation import SelfNormalisedDoublyRobust, evaluate
+from prudent.models import CausalPVAE, Fitted, Sizes
+from prudent.networks import Training
+from prudent.table import Log, read_log, rows_of
 from prudent.worlds.insulin import InsulinSample, InsulinWorld
 
 DEMO_MODEL = CausalPVAE(members=2, ordered=True, training=Training(rounds=48))

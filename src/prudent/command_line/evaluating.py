@@ -9,19 +9,24 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from prudent.cells import did_you_mean
 from prudent.command_line.asking import Asking
 from prudent.command_line.files import STANDARD_OUTPUT, require_file_destination, write_text
 from prudent.command_line.screen import bullets, heading, screen, sentence, table
+from prudent.decide import Policy
 from prudent.errors import InputProblem
-from prudent.evaluation import EVERY_ESTIMATOR, Bootstrap, EmpiricalBernstein, Evaluation, Interval, Student, telling
-from prudent.evaluation.evaluating import evaluate
-from prudent.evaluation.text_table import Columns
-from prudent.log import Log, read_table
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.reading import to_table
-from prudent.storage import load
+from prudent.evaluation import (
+    EVERY_ESTIMATOR,
+    Bootstrap,
+    EmpiricalBernstein,
+    Evaluation,
+    Interval,
+    Student,
+    evaluate,
+    telling,
+)
+from prudent.models import Fitted, load
+from prudent.show import Columns
+from prudent.table import Log, did_you_mean, read_table, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail")

@@ -6,22 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from prudent.command_line.files import (
-    require_model_destination,
-    require_table_destination,
-    unwritable,
-    write_table,
-)
+from prudent.command_line.files import require_model_destination, require_table_destination, unwritable, write_table
 from prudent.command_line.reading import Reading, command
 from prudent.command_line.screen import bullets, counted, screen, sentence, share
 from prudent.errors import InputProblem
-from prudent.log import Log
-from prudent.models.causal import CausalPVAE
-from prudent.models.conditional import CPVAE
-from prudent.models.fitted import Fitted
-from prudent.models.similarity import SPVAE
+from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted
 from prudent.propensity import Known
-from prudent.reading import rows_of
+from prudent.table import Log, rows_of
 
 HELD_OUT = 0.2
 

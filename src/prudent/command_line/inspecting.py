@@ -13,10 +13,9 @@ from prudent.command_line.files import STANDARD_OUTPUT, require_file_destination
 from prudent.command_line.reading import Reading
 from prudent.command_line.screen import bullets, counted, heading, screen, sentence, share, table
 from prudent.errors import InputProblem
-from prudent.log import ActionSummary, Log, LogSummary
-from prudent.missingness import GapPatterns, gap_patterns
-from prudent.overlap import ActionOverlap, Overlap
-from prudent.propensity import Boosted, Known
+from prudent.propensity import ActionOverlap, Boosted, Known, Overlap
+from prudent.table import ActionSummary, Log, LogSummary
+from prudent.worlds.missingness import GapPatterns, gap_patterns
 
 MISSING_NAMED = 6
 
@@ -158,7 +157,7 @@ def _action_cells(one: ActionSummary, rewarded: int, overlap: ActionOverlap | No
 
 def _problems(log: Log) -> list[str]:
     """What `prudent fit` would refuse, in its own words."""
-    from prudent.models.fitting import check_log, reward_scale
+    from prudent.models import check_log, reward_scale
 
     problems = []
     for check in (partial(check_log, seed=0), reward_scale):

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prudent.log import Log, read_log
-from prudent.schema import AskedKind, parse_kind, read_kinds
+from prudent.table import AskedKind, Log, parse_kind, read_kinds, read_log
 
 
 @dataclass(frozen=True)

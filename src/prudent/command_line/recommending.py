@@ -7,8 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from prudent.advice import OK, Advice
-from prudent.cells import did_you_mean
 from prudent.command_line.asking import Asking, priced
 from prudent.command_line.files import (
     STANDARD_OUTPUT,
@@ -18,14 +16,12 @@ from prudent.command_line.files import (
     write_text,
 )
 from prudent.command_line.screen import counted, screen, sentence
+from prudent.decide import Advice, Policy, Status
 from prudent.errors import InputProblem
-from prudent.explanation import explanations_html
-from prudent.guarantee import Guarantee
-from prudent.log import read_table
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.reading import read_as_text
-from prudent.storage import load
+from prudent.models import Fitted, load
+from prudent.promise import frontier, guarantee
+from prudent.show import explanations_page
+from prudent.table import did_you_mean, read_as_text, read_table
 
 ADVICE = (
     *("action", "expected_reward", "worst_reward", "action_entropy", "guaranteed_reward", "measure_next"),
@@ -80,14 +76,12 @@ def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted
     frame = read_table(table)
     kept = kept_columns(table, frame, wanted.keep)
     policy = _policy(fitted, asking, wanted.limit)
-    guarantee = None
+    bounds = None
     if wanted.guarantee is not None:
-        guarantee = Guarantee.of(
-            policy, fitted.read(read_table(wanted.guarantee)), level=wanted.level, seed=asking.seed
-        )
-        sentence(screen(stderr=True), guarantee.verdict)
+        bounds = guarantee(policy, fitted.read(read_table(wanted.guarantee)), confidence=wanted.level, seed=asking.seed)
+        sentence(screen(stderr=True), bounds.verdict)
     measure = costs if costs else wanted.measure
-    advice = policy.recommend(frame, allowed=asking.allowed, guarantee=guarantee, measure=measure)
+    advice = policy.recommend(frame, allowed=asking.allowed, guarantee=bounds, measure=measure)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
         _summarise(advice, out)
@@ -104,7 +98,8 @@ def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted
 def _policy(fitted: Fitted, asking: Asking, limit: Limit | None) -> Policy:
     if limit is None:
         return asking.policy(fitted)
-    found = fitted.frontier(
+    found = frontier(
+        fitted,
         fitted.read(read_table(limit.log)),
         below=limit.below,
         completions=asking.completions,
@@ -162,7 +157,7 @@ def _summarise(advice: Advice, out: str) -> None:
     console = screen(stderr=True)
     sentence(console, f"{counted(len(advice), 'row')} of advice in {out}.")
     given = Counter("(none: referred)" if action is None else str(action) for action in advice.actions)
-    labels = [str(label) for label in advice.policy.fitted.action_labels]
+    labels = [str(label) for label in advice.chooser.fitted.action_labels]
     order = sorted(given, key=lambda name: labels.index(name) if name in labels else len(labels))
     width = max(len(name) for name in order)
     for name in order:
@@ -171,7 +166,7 @@ def _summarise(advice: Advice, out: str) -> None:
     if flagged:
         sentence(console, f"{counted(flagged, 'row')} flagged for unusual cells: see the column 'flags'.")
     for status, rows in Counter(advice.status).most_common():
-        if status != OK:
+        if status is not Status.OK:
             sentence(console, f"{counted(rows, 'row')}: {status}.")
 
 
@@ -192,6 +187,6 @@ def _explain(advice: Advice, wanted: Wanted, to_stderr: bool) -> None:
         return
     told = [advice[row].explain() for row in range(min(wanted.explain or EXPLAINED, len(advice)))]
     as_page = wanted.explain_to.suffix.lower() == ".html"
-    text = explanations_html(told) if as_page else json.dumps([one.to_dict() for one in told], indent=1)
+    text = explanations_page(told) if as_page else json.dumps([one.to_dict() for one in told], indent=1)
     write_text(text, wanted.explain_to)
     sentence(screen(stderr=True), f"{counted(len(told), 'row')} explained in {wanted.explain_to}.")

@@ -2,9 +2,10 @@
 
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit
-from prudent.evaluation.diagnostics import Diagnosis as Diagnosis
-from prudent.evaluation.effect_learner import BoostedEffects as BoostedEffects
-from prudent.evaluation.effects import Effects as Effects
+from prudent.evaluation.decisions import LOGGED as LOGGED
+from prudent.evaluation.diagnosis.diagnosis import Diagnosis as Diagnosis
+from prudent.evaluation.effects.effect_estimates import Effects as Effects
+from prudent.evaluation.effects.learner import BoostedEffects as BoostedEffects
 from prudent.evaluation.estimators import EVERY_ESTIMATOR as EVERY_ESTIMATOR
 from prudent.evaluation.estimators import ClippedInversePropensity as ClippedInversePropensity
 from prudent.evaluation.estimators import Direct as Direct
@@ -17,6 +18,11 @@ from prudent.evaluation.estimators import ShrunkDoublyRobust as ShrunkDoublyRobu
 from prudent.evaluation.estimators import SwitchDoublyRobust as SwitchDoublyRobust
 from prudent.evaluation.evaluating import evaluate as evaluate
 from prudent.evaluation.evaluation import Evaluation as Evaluation
+from prudent.evaluation.evaluation import estimate_columns as estimate_columns
+from prudent.evaluation.gaussian_prices import GaussianPrices as GaussianPrices
+from prudent.evaluation.inputs import SEEN_TO_REFUSE as SEEN_TO_REFUSE
+from prudent.evaluation.inputs import seen_notes as seen_notes
+from prudent.evaluation.inputs import share_seen as share_seen
 from prudent.evaluation.intervals import Bootstrap as Bootstrap
 from prudent.evaluation.intervals import EmpiricalBernstein as EmpiricalBernstein
 from prudent.evaluation.intervals import Estimate as Estimate
@@ -24,3 +30,6 @@ from prudent.evaluation.intervals import Interval as Interval
 from prudent.evaluation.intervals import LogarithmicSmoothing as LogarithmicSmoothing
 from prudent.evaluation.intervals import Student as Student
 from prudent.evaluation.prices import LearntPrices as LearntPrices
+from prudent.evaluation.row_terms import Terms as Terms
+from prudent.evaluation.tails import upper_bound as upper_bound
+from prudent.evaluation.tails import worst_mean as worst_mean

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from prudent.decide import FittedModel, Policy, Strategy
 from prudent.errors import InputProblem, is_whole, require
-from prudent.evaluation.as_read import read_by
-from prudent.log import Log
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.strategies import Strategy
+from prudent.models import Fitted, read_by
+from prudent.table import Log
 
 
 def cross_fit(settings: Any, log: Log, *, folds: int = 5, seed: int = 0) -> "CrossFitted":
@@ -64,7 +62,7 @@ class CrossFittedPolicy:
         return self.cross_fitted.unseen(log)
 
 
-def rows_seen(fitted: Fitted, log: Log) -> np.ndarray:
+def rows_seen(fitted: FittedModel, log: Log) -> np.ndarray:
     """Which rows of a log, read by this model, look exactly like rows it was fitted on; those with no reward do not."""
     seen = np.zeros(len(log), bool)
     seen[log.rewarded] = np.isin(log.fingerprints(), fitted.fingerprints)

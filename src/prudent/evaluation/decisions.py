@@ -5,15 +5,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prudent.advice import Advice
-from prudent.cells import did_you_mean, label_text, row_name
+from prudent.decide import Advice, Policy, score_together
 from prudent.errors import InputProblem, require
-from prudent.evaluation.as_read import encoded_rows, read_by, require_labels
 from prudent.evaluation.cross_fitting import CrossFittedPolicy
-from prudent.log import ActionLabel, Log
-from prudent.log_columns import read_numbers
-from prudent.policy import Policy, judge_together
-from prudent.reading import to_table
+from prudent.models import encoded_rows, read_by, require_labels
+from prudent.table import ActionLabel, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
 Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
 """A policy of prudent, or any function from a frame of cases to what it would do: one label per row (empty: refer), the
@@ -59,8 +55,8 @@ def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
         own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
         encoded = encoded_rows(read_by(log, fitted))
         require_labels(fitted, log)
-        for index, judged in zip(own, judge_together([policies[i] for i in own], encoded), strict=True):
-            found[index] = policies[index].probabilities(judged, encoded)
+        for index, scored in zip(own, score_together([policies[i].chooser for i in own], encoded), strict=True):
+            found[index] = policies[index].chooser.probabilities(scored, encoded)
     return [found[index] for index in range(len(policies))]
 
 

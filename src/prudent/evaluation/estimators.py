@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.errors import is_number, require
-from prudent.evaluation.terms import Evidence, Terms
+from prudent.evaluation.row_terms import Evidence, Terms
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)
 

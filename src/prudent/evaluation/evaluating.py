@@ -2,28 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from prudent.cells import label_text
+from prudent.decide import FittedModel, Policy
 from prudent.errors import InputProblem, is_number, is_whole, require
-from prudent.evaluation.as_read import read_by
 from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
 from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions
 from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
 from prudent.evaluation.evaluation import Evaluation, Judging
+from prudent.evaluation.inputs import SEEN_TO_WARN, PriceSource, left_out, prices_of, seen_notes, share_seen
 from prudent.evaluation.intervals import Interval, Student
-from prudent.evaluation.nuisance import (
-    SEEN_TO_WARN,
-    PriceSource,
-    left_out,
-    prices_of,
-    propensity_of,
-    seen_notes,
-    share_seen,
-)
 from prudent.evaluation.prices import LearntPrices
-from prudent.log import Log
-from prudent.models.fitted import Fitted
-from prudent.policy import Policy
-from prudent.propensity import Propensity
+from prudent.models import read_by
+from prudent.propensity import Propensity, propensity_or_default
+from prudent.table import Log, label_text
 
 ENOUGH_TO_LEARN = 200  # rows; fewer say nothing that a model of a larger log does not know better
 
@@ -76,7 +66,7 @@ def evaluate(
     instead = " Prices are cross-fitted on these rows instead of taken from the model." if prices is None else ""
     notes += seen_notes(seen, len(log), f"its policies are flattered there.{instead}")
     threshold = None if below is None else float(-below if log.minimize else below)
-    fitted = propensity_of(propensity, log, "evaluate").fit(log, seed)
+    fitted = propensity_or_default(propensity, log, "evaluate").fit(log, seed)
     source = _default_model(named, models, max(seen, default=0.0)) if prices is None else prices
     priced, noticed = prices_of(LearntPrices() if source is None else source, log, used, threshold, seed, "evaluate")
     if prices is None and source is not None and len(log) >= ENOUGH_TO_LEARN:
@@ -123,11 +113,13 @@ def _check(
     require(is_whole(seed), "evaluate", "seed", "be a whole number of at least 0", seed)
 
 
-def _models(named: Mapping[str, Decider]) -> list[Fitted]:
+def _models(named: Mapping[str, Decider]) -> list[FittedModel]:
     return list({id(one.fitted): one.fitted for one in named.values() if isinstance(one, Policy)}.values())
 
 
-def _default_model(named: Mapping[str, Decider], models: Sequence[Fitted], seen: float) -> Fitted | CrossFitted | None:
+def _default_model(
+    named: Mapping[str, Decider], models: Sequence[FittedModel], seen: float
+) -> FittedModel | CrossFitted | None:
     """The one model behind the policies, unless it has seen rows that are to judge it."""
     crossed = [one.cross_fitted for one in named.values() if isinstance(one, CrossFittedPolicy)]
     candidates = list({id(one): one for one in [*models, *crossed]}.values())

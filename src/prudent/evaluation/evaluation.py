@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from prudent.cells import did_you_mean
 from prudent.errors import InputProblem
 from prudent.evaluation.decisions import LOGGED, referred_rows
 from prudent.evaluation.estimators import Estimator
 from prudent.evaluation.intervals import Estimate, Imputed, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
+from prudent.evaluation.row_terms import Evidence, Terms, between_imputations
 from prudent.evaluation.tails import as_share, worst_mean
-from prudent.evaluation.terms import Evidence, Terms, between_imputations
-from prudent.log import Log
-from prudent.overlap import FittedPropensity, effective_rows
-from prudent.plain import plain_types
+from prudent.propensity import FittedPropensity, effective_rows
+from prudent.show import plain_types
+from prudent.table import Log, did_you_mean
 
 if TYPE_CHECKING:
-    from prudent.evaluation.confounding import Confounding
     from prudent.evaluation.cross_fitting import CrossFitted
-    from prudent.evaluation.diagnostics import Diagnosis
-    from prudent.evaluation.missing_shift import ShiftedMissingness
-    from prudent.models.fitted import Fitted
+    from prudent.evaluation.diagnosis.diagnosis import Diagnosis
+    from prudent.evaluation.sensitivity.confounding import Confounding
+    from prudent.evaluation.sensitivity.missing_values import ShiftedMissingness
+    from prudent.models import Fitted
 
 HEADLINE = ("self-normalised dr", "dr")
 
@@ -158,24 +157,24 @@ class Evaluation:
     def confounding(self, preferred: str | None = None, other: str | None = None, **options: Any) -> "Confounding":
         """How strong unrecorded reasons for the logged actions would have to be to change which policy is preferred.
 
-        Options as in `prudent.evaluation.confounding.confounding`.
+        Options as in `prudent.evaluation.sensitivity.confounding.confounding`.
         """
-        from prudent.evaluation.confounding import confounding
+        from prudent.evaluation.sensitivity.confounding import confounding
 
         return confounding(self, preferred, other, **options)
 
     def missingness(self, fitted: "Fitted | CrossFitted", **options: Any) -> "ShiftedMissingness":
         """What becomes of the preferred policy if missing cells differ from what the rest of the records say.
 
-        Options as in `prudent.evaluation.missing_shift.shifted_missingness`.
+        Options as in `prudent.evaluation.sensitivity.missing_values.shifted_missingness`.
         """
-        from prudent.evaluation.missing_shift import shifted_missingness
+        from prudent.evaluation.sensitivity.missing_values import shifted_missingness
 
         return shifted_missingness(self, fitted, **options)
 
     def diagnose(self, policy: str) -> "Diagnosis":
         """Whether the log can answer for this policy: weights, overlap, balance, and a verdict in a sentence."""
-        from prudent.evaluation.diagnostics import diagnose
+        from prudent.evaluation.diagnosis.diagnosis import diagnose
 
         if policy not in self._diagnoses:
             self._diagnoses[policy] = diagnose(self, policy)

@@ -11,18 +11,12 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.stats import norm
 
-from prudent.columns import Column
-from prudent.errors import is_whole, require
+from prudent.errors import check, is_whole, require
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
-from prudent.log import Log
-from prudent.models.fitting import Progress, Sizes, check_parts, check_settings
-from prudent.models.partial_vae import PartialVAE
-from prudent.models.similarity import FeatureLoss
-from prudent.networks.draws import quasi_random
-from prudent.networks.layout import Cells, Layout, layout_of, numbers
-from prudent.networks.training import Members, Training, train
-from prudent.schema import Schema
+from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Progress, Sizes
+from prudent.networks import Cells, Layout, Members, Training, layout_of, numbers, quasi_random, train
+from prudent.table import Column, Log, Schema
 
 ACTION = "\0action"  # a name that no column of a table has
 MOST_ROWS = 20_000
@@ -53,8 +47,7 @@ class GaussianPrices:
         for name in ("completions", "landmarks"):
             value = getattr(self, name)
             require(is_whole(value, 1), "GaussianPrices", name, "be a whole number of at least 1", value)
-        check_settings("GaussianPrices", self.members, self.samples, self.hide)
-        check_parts("GaussianPrices", self.sizes, self.training, None)
+        check("GaussianPrices", SHARED_RULES, vars(self))
 
     def fit(
         self, log: Log, below: float | None = None, seed: int = 0, progress: Progress | bool | None = None

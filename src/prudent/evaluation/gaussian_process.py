@@ -36,7 +36,7 @@ class Kernel(NamedTuple):
         """From complete records [row, column] (gaps drawn): landmarks are the centres of as many clusters."""
         from sklearn.cluster import KMeans
 
-        from prudent.tabular import single_thread
+        from prudent.propensity import single_thread
 
         spread = records.std(axis=0)
         scale = np.where(spread > 1e-6, spread, np.inf)  # a constant column says nothing

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.errors import is_number, is_whole, require
-from prudent.evaluation.terms import Evidence, Terms, ratios
+from prudent.evaluation.row_terms import Evidence, Terms, ratios
 
 BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
 SMOOTHING_STEPS = (1.0, 0.5, 0.25, 0.125)

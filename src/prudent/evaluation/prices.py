@@ -9,14 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.completions import PriceTable
+from prudent.decide import FittedModel, Policy, PriceTable
 from prudent.errors import is_whole, require
-from prudent.evaluation.as_read import encoded_rows, read_by
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
-from prudent.log import Log
-from prudent.models.fitted import Fitted
-from prudent.tabular import (
+from prudent.models import encoded_rows, read_by
+from prudent.propensity import (
     BOOSTED_COLUMNS,
     BOOSTED_LEVELS,
     across_folds,
@@ -28,6 +26,7 @@ from prudent.tabular import (
     single_thread,
     standardised,
 )
+from prudent.table import Log
 
 STAGES = (20, 60)
 
@@ -48,12 +47,12 @@ class Prices:
         return Prices(self.rewards[rows], own[0], self.source, own[1])
 
 
-def own_prices(fitted: Fitted, log: Log, below: float | None, completions: int = 256) -> Prices:
+def own_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
     """The model's own expectations; rows it was fitted on would be flattered."""
-    policy = fitted.policy(completions=completions)
+    policy = Policy(fitted, completions=completions)
     encoded = encoded_rows(read_by(log, fitted))
     threshold = jnp.asarray(np.inf if below is None else below, jnp.float32)
-    parts = [_expectations(tables, threshold) for tables in policy.tables(encoded)]
+    parts = [_expectations(tables, threshold) for tables in policy.pricing.tables(encoded)]
     rewards, tail = (np.concatenate([np.asarray(part[i], np.float64) for part in parts])[: len(log)] for i in (0, 1))
     return Prices(rewards, None if below is None else tail, "the model's own")
 

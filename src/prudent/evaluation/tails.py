@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from prudent.evaluation.intervals import Estimate
-from prudent.evaluation.terms import Terms
+from prudent.evaluation.row_terms import Terms
 
 
 def worst_mean(weights: np.ndarray, rewards: np.ndarray, share: float) -> Terms:

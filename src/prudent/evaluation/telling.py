@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prudent.evaluation.decisions import LOGGED, referred_rows
-from prudent.evaluation.text_table import Columns
-from prudent.overlap import effective_rows
-from prudent.pictures.text import Figures, plain, thousands
-from prudent.plain import plain_types
+from prudent.propensity import effective_rows
+from prudent.show import Columns, Figures, plain, plain_types, thousands
 
 if TYPE_CHECKING:
     from prudent.evaluation.evaluation import Evaluation
@@ -240,7 +238,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
 
     rows, reward, minimize, actions: the decisions that were used, and the labels of their actions.
     notes: sentences on what was noticed.
-    propensity: source ("as logged" or "estimated"), column and overlap, see `prudent.overlap.Overlap`.
+    propensity: source ("as logged" or "estimated"), column and overlap, see `prudent.propensity.overlap.Overlap`.
     prices: where the expected rewards of the direct and doubly robust estimators are from.
     level, interval, below, worst_share, headline: how policies were judged; `headline` is the estimator shown first.
     policies: those asked about, then the decisions as logged, then every constant action. Each has name, kind

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -12,19 +12,18 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.errors import InputProblem, is_whole, require
-from prudent.log import ActionLabel, Log
+from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, optional, require
 from prudent.models import partial_vae
 from prudent.models.causal_graph import CausalGraphModel
 from prudent.models.doubt import known_directions, known_types
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import (
+    PROPENSITY,
+    SHARED_RULES,
     Progress,
     RewardScale,
     Sizes,
     active_latents,
-    check_parts,
-    check_settings,
     report_of,
     reward_scale,
     training_arrays,
@@ -32,13 +31,20 @@ from prudent.models.fitting import (
 from prudent.models.learning import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
 from prudent.models.typed import TypedModel, calibrated, first_profiles
-from prudent.networks.draws import quasi_random
-from prudent.networks.layers import pair
-from prudent.networks.layout import layout_of
-from prudent.networks.reward import RewardNetwork, TypeNetwork
-from prudent.networks.training import Members, Trained, Training, bucket, untrained
+from prudent.networks import (
+    Members,
+    RewardNetwork,
+    Trained,
+    Training,
+    TypeNetwork,
+    bucket,
+    layout_of,
+    pair,
+    quasi_random,
+    untrained,
+)
 from prudent.propensity import Propensity
-from prudent.schema import Schema
+from prudent.table import ActionLabel, Log, Schema
 
 CALIBRATION_DRAWS = 64
 MOST_TYPES = 256
@@ -128,6 +134,17 @@ def _calibrated(model: TypedModel, data: dict[str, np.ndarray], rows: np.ndarray
     return calibrated(model, records, jnp.asarray(counted), jnp.asarray(points))
 
 
+_RULES: dict[str, Rule] = {
+    **SHARED_RULES,
+    "types": Rule(
+        f"be a whole number from 1 to {MOST_TYPES}", lambda types: is_whole(types, 1) and types <= MOST_TYPES
+    ),
+    "ordered": TRUTH,
+    "varying_noise": TRUTH,
+    "propensity": optional(PROPENSITY),
+}
+
+
 @dataclass(frozen=True)
 class CausalPVAE:
     """The default model: partial VAE for the features, a reward network on the completed feature.
@@ -142,29 +159,26 @@ class CausalPVAE:
     ordered: whether neighbouring actions are alike, as doses are: what a row teaches of its action then moves the
         prices of the neighbours too, unless the log speaks against it. The actions of the log must be numbers.
     varying_noise: whether single rewards scatter around their price more for some records than for others.
-    weights: a propensity (e.g. `Boosted()`) to weight the reward's bound by its inverse; None weights all rows alike,
+    propensity: (e.g. `Boosted()`) to weight the reward's bound by its inverse; None weights all rows alike,
         which is right when the reward network is rich enough and keeps the whole sample effective.
     """
 
+    stored_as: ClassVar[str] = "causal"
     members: int = 3
     samples: int = 20
     hide: float = 0.1
     types: int = 1
     ordered: bool = False
     varying_noise: bool = False
-    weights: Propensity | None = None
+    propensity: Propensity | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        check_settings("CausalPVAE", self.members, self.samples, self.hide)
-        fits = is_whole(self.types, 1) and self.types <= MOST_TYPES
-        require(fits, "CausalPVAE", "types", f"be a whole number from 1 to {MOST_TYPES}", self.types)
+        check("CausalPVAE", _RULES, vars(self))
         for name in ("ordered", "varying_noise"):
             value = getattr(self, name)
-            require(isinstance(value, bool), "CausalPVAE", name, "be True or False", value)
             require(not value or self.types == 1, "CausalPVAE", name, f"be False with {self.types} types", value)
-        check_parts("CausalPVAE", self.sizes, self.training, self.weights)
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> CausalNetwork:
         return CausalNetwork(self, schema, actions, key)
@@ -193,7 +207,7 @@ class CausalPVAE:
         if self.ordered:
             _require_numbers(log.action_labels)
         scale = reward_scale(log)
-        propensity = None if self.weights is None else self.weights.fit(log, seed=seed)
+        propensity = None if self.propensity is None else self.propensity.fit(log, seed=seed)
         weights = None if propensity is None else propensity.weights()
         return Prepared(training_arrays(log, scale, weights), scale, propensity)
 

@@ -2,11 +2,10 @@
 
 from jaxtyping import Array, Bool, Float
 
-from prudent.completions import Completions
+from prudent.decide import Completions, Model
 from prudent.models import partial_vae
 from prudent.models.fitting import RewardScale
-from prudent.models.model import Model
-from prudent.networks.training import Members
+from prudent.networks import Members
 
 
 class CausalGraphModel(Model):

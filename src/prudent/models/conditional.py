@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -12,30 +12,38 @@ import numpy as np
 from jax.scipy.special import logsumexp, ndtri
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.columns import Column
-from prudent.completions import Completions, assemble
-from prudent.log import Log
+from prudent.decide import Completions, Model, assemble
+from prudent.errors import Rule, check
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import (
+    PROPENSITY,
+    SHARED_RULES,
     Progress,
     RewardScale,
     Sizes,
     active_latents,
-    check_parts,
-    check_settings,
     report_of,
     reward_scale,
     training_arrays,
 )
 from prudent.models.learning import Prepared, fit_one
-from prudent.models.model import Model
+from prudent.networks import (
+    Cells,
+    Decoder,
+    Distributions,
+    GaussianPosterior,
+    Layout,
+    Members,
+    SetEncoder,
+    Trained,
+    Training,
+    layout_of,
+    standard_normal_log_prob,
+    untrained,
+)
 from prudent.networks import decoder as decoding
-from prudent.networks.decoder import Decoder, Distributions
-from prudent.networks.layout import Cells, Layout, layout_of
-from prudent.networks.set_encoder import GaussianPosterior, SetEncoder, standard_normal_log_prob
-from prudent.networks.training import Members, Trained, Training, untrained
 from prudent.propensity import ImputedLogistic, Propensity
-from prudent.schema import Schema
+from prudent.table import Column, Log, Schema
 
 
 class ConditionalNetwork(eqx.Module):
@@ -211,6 +219,12 @@ def _with_reward(schema: Schema) -> Layout:
     return layout_of(Schema((*schema.columns, Column("reward", "real"))))
 
 
+_RULES: dict[str, Rule] = {
+    **SHARED_RULES,
+    "propensity": PROPENSITY,
+}
+
+
 @dataclass(frozen=True)
 class CPVAE:
     """Conditional model, as the paper has it; kept for comparison (`CausalPVAE` does better, see the benchmarks).
@@ -219,6 +233,7 @@ class CPVAE:
     propensity: its inverse weights the whole bound, clipped and normalised.
     """
 
+    stored_as: ClassVar[str] = "conditional"
     members: int = 1
     samples: int = 4
     hide: float = 0.1
@@ -227,8 +242,7 @@ class CPVAE:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        check_settings("CPVAE", self.members, self.samples, self.hide)
-        check_parts("CPVAE", self.sizes, self.training, self.propensity)
+        check("CPVAE", _RULES, vars(self))
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> ConditionalNetwork:
         return ConditionalNetwork(_with_reward(schema), actions, self.sizes.of(schema), key)

@@ -9,11 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.log import Log
 from prudent.models.typed import type_doubts
-from prudent.networks.draws import quasi_random
-from prudent.networks.reward import alike
-from prudent.networks.training import Members, bucket
+from prudent.networks import Members, alike, bucket, quasi_random
+from prudent.table import Log
 
 DOUBT_ROWS = 20_000
 DOUBT_SAMPLES = 16

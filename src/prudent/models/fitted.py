@@ -1,29 +1,24 @@
 """A fitted model: what it learnt, and the words of the table it learnt from."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from prudent.log import ActionLabel, Log, Roles
+from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy
+from prudent.errors import InputProblem
 from prudent.models.fitting import FitReport
-from prudent.models.model import Model
-from prudent.schema import Schema
-from prudent.strategies import MaximumExpectedReward, Strategy
-
-if TYPE_CHECKING:
-    from prudent.frontier import Frontier
-    from prudent.policy import Policy
+from prudent.models.storage import settings_to_json, write_folder
+from prudent.table import ActionLabel, Log, Roles, Schema
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A model with the schema and actions of its log. Only a fitted model has a policy.
 
-    Wrap a model of your own the same way: anything with `complete` and `price` (see `prudent.models.model.Model`).
+    Wrap a model of your own the same way: anything with `complete` and `price` (see `prudent.decide.model.Model`).
     """
 
     model: Model
@@ -37,40 +32,71 @@ class Fitted:
     """Of the rows it was fitted on, sorted: so that an evaluation on the same rows is noticed."""
 
     @classmethod
-    def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> Fitted:
+    def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> "Fitted":
         seen = np.sort(log.fingerprints())
         return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles, seen)
 
     def read(self, frame: Any) -> Log:
         """Another table of decisions, e.g. held-out ones, read as the model's own log was."""
-        own = self.roles
+        roles = self.roles
         return Log.from_frame(
             frame,
-            action=own.action,
-            reward=own.reward,
-            propensity=own.propensity,
+            action=roles.action,
+            reward=roles.reward,
+            propensity=roles.propensity,
             minimize=self.minimize,
             schema=self.schema,
             action_labels=self.action_labels,
         )
 
-    def policy(self, strategy: Strategy | None = None, **options: Any) -> Policy:
-        """Choose by `strategy` (default: the highest expected reward); options as in `prudent.Policy`."""
-        from prudent.policy import Policy
+    @property
+    def sign(self) -> float:
+        """1 where a higher reward is better, -1 where a lower one is: internal rewards times this are the user's."""
+        return -1.0 if self.minimize else 1.0
 
-        return Policy(self, MaximumExpectedReward() if strategy is None else strategy, **options)
-
-    def frontier(self, judged_on: Any, **options: Any) -> Frontier:
-        """Mean reward against tail as strategies grow careful, on held-out decisions; see `prudent.frontier`."""
-        from prudent.frontier import frontier
-
-        return frontier(self, judged_on, **options)
+    def policy(
+        self,
+        strategy: Strategy | None = None,
+        *,
+        completions: int = 256,
+        floor: float | None = None,
+        fallback: ActionLabel | None = None,
+        doubt: float = 0.0,
+        noise: float = 0.0,
+        costs: Mapping[ActionLabel, float] | None = None,
+        search: Search | None = None,
+        seed: int = 0,
+    ) -> Policy:
+        """Choose by `strategy` (default: the highest expected reward); the options are those of `prudent.Policy`."""
+        return Policy(
+            self,
+            MaximumExpectedReward() if strategy is None else strategy,
+            completions=completions,
+            floor=floor,
+            fallback=fallback,
+            doubt=doubt,
+            noise=noise,
+            costs=costs,
+            search=search,
+            seed=seed,
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder; a crash in the middle leaves the old one, or none."""
-        from prudent.storage import save
-
-        save(self, path)
+        stored_as = getattr(self.settings, "stored_as", None)
+        if stored_as is None:
+            kind = type(self.settings).__name__
+            raise InputProblem(f"Only models of prudent can be saved; {kind} is not one. Keep it in Python.")
+        description = {
+            "model": stored_as,
+            "settings": settings_to_json(self.settings),
+            "schema": self.schema.to_json(),
+            "action_labels": list(self.action_labels),
+            "minimize": self.minimize,
+            "report": asdict(self.report),
+            "roles": asdict(self.roles),
+        }
+        write_folder(path, description, self.model, self.fingerprints)
 
     def __repr__(self) -> str:
         return (

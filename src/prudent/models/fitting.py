@@ -10,14 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.errors import InputProblem, is_number, is_whole, require
-from prudent.log import Log
-from prudent.networks.layers import Width
-from prudent.networks.set_encoder import MANY_ATTRIBUTES
-from prudent.networks.training import Members, Trained, Training
-from prudent.overlap import effective_rows
-from prudent.propensity import FittedPropensity, Propensity
-from prudent.schema import Schema
+from prudent.errors import InputProblem, Rule, instance, is_whole, number, require, whole
+from prudent.networks import MANY_ATTRIBUTES, Members, Trained, Training, Width
+from prudent.propensity import FittedPropensity, Propensity, effective_rows
+from prudent.table import Log, Schema
 
 ACTIVE_VARIANCE = 0.01
 
@@ -84,18 +80,16 @@ class RewardScale(eqx.Module):
         return self.location + self.scale * prices
 
 
-def check_settings(owner: str, members: int, samples: int, hide: float) -> None:
-    require(is_whole(members, 1), owner, "members", "be a whole number of at least 1", members)
-    require(is_whole(samples, 1), owner, "samples", "be a whole number of at least 1", samples)
-    require(is_number(hide) and 0 <= hide < 1, owner, "hide", "be in [0, 1)", hide)
+SHARED_RULES: dict[str, Rule] = {
+    "members": whole(1),
+    "samples": whole(1),
+    "hide": number(0, 1, "[)"),
+    "sizes": instance(Sizes, "a Sizes, e.g. Sizes(width=64)"),
+    "training": instance(Training, "a Training, e.g. Training(rounds=40)"),
+}
+"""What the settings of all models must be."""
 
-
-def check_parts(owner: str, sizes: object, training: object, propensity: object) -> None:
-    require(isinstance(sizes, Sizes), owner, "sizes", "be a Sizes, e.g. Sizes(width=64)", sizes)
-    require(isinstance(training, Training), owner, "training", "be a Training, e.g. Training(rounds=40)", training)
-    known = propensity is None or isinstance(propensity, Propensity)
-    name = "weights" if owner == "CausalPVAE" else "propensity"
-    require(known, owner, name, "be a propensity: ImputedLogistic(), Boosted() or Known()", propensity)
+PROPENSITY = instance(Propensity, "a propensity: ImputedLogistic(), Boosted() or Known()")
 
 
 def check_log(log: Log, seed: int) -> None:

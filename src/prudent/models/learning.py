@@ -10,13 +10,11 @@ import polars as pl
 from jaxtyping import PRNGKeyArray
 
 from prudent.errors import InputProblem, require
-from prudent.log import Log
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Progress, RewardScale, check_log
-from prudent.networks.draws import quasi_random
-from prudent.networks.training import Loss, Members, Trained, Training, train
+from prudent.networks import Loss, Members, Trained, Training, quasi_random, train
 from prudent.propensity import FittedPropensity
-from prudent.schema import Schema
+from prudent.table import Log, Schema
 
 FEWEST_SHARED = 20
 

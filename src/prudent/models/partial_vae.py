@@ -9,14 +9,9 @@ import jax.numpy as jnp
 from jax.scipy.special import logsumexp, ndtri
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.completions import Completions, assemble
-from prudent.models.model import pool
+from prudent.decide import Completions, assemble, pool
+from prudent.networks import Cells, Decoder, Distributions, Layout, Members, SetEncoder, Width, standard_normal_log_prob
 from prudent.networks import decoder as decoding
-from prudent.networks.decoder import Decoder, Distributions
-from prudent.networks.layers import Width
-from prudent.networks.layout import Cells, Layout
-from prudent.networks.set_encoder import SetEncoder, standard_normal_log_prob
-from prudent.networks.training import Members
 
 
 class Samples(NamedTuple):

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -11,31 +11,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.completions import Completions
-from prudent.errors import is_whole, require
-from prudent.log import Log
+from prudent.decide import Completions, Model
+from prudent.errors import Rule, check, one_of, optional, whole
 from prudent.models import partial_vae
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import (
+    PROPENSITY,
+    SHARED_RULES,
     Progress,
     RewardScale,
     Sizes,
     active_latents,
     check_log,
-    check_parts,
-    check_settings,
     report_of,
     reward_scale,
     training_arrays,
 )
-from prudent.models.model import Model
 from prudent.models.partial_vae import PartialVAE, log_mean
+from prudent.networks import Members, Training, layout_of, quasi_random, train, untrained
 from prudent.networks import decoder as decoding
-from prudent.networks.draws import quasi_random
-from prudent.networks.layout import layout_of
-from prudent.networks.training import Members, Training, train, untrained
 from prudent.propensity import ImputedLogistic, Propensity
-from prudent.schema import Schema
+from prudent.table import Log, Schema
 
 BLOCK = 256
 
@@ -169,6 +165,14 @@ def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndar
     )
 
 
+_RULES: dict[str, Rule] = {
+    **SHARED_RULES,
+    "propensity": PROPENSITY,
+    "form": one_of("self_normalised", "inverse_propensity", "matching"),
+    "logged_rows": optional(whole(20)),
+}
+
+
 @dataclass(frozen=True)
 class SPVAE:
     """Similarity model: θ̂(x,a) = Σ wᵢ 1[Aᵢ=a] Rᵢ / π̂0(a|x̃ᵢ) with wᵢ ∝ p(x|x̃ᵢ).
@@ -179,6 +183,7 @@ class SPVAE:
     A fitted SPVAE keeps the logged rows it compares with: its folder holds what the log held.
     """
 
+    stored_as: ClassVar[str] = "similarity"
     members: int = 1
     samples: int = 20
     hide: float = 0.1
@@ -189,13 +194,7 @@ class SPVAE:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        check_settings("SPVAE", self.members, self.samples, self.hide)
-        check_parts("SPVAE", self.sizes, self.training, self.propensity)
-        forms = ("self_normalised", "inverse_propensity", "matching")
-        require(self.form in forms, "SPVAE", "form", f"be one of {', '.join(forms)}", self.form)
-        wanted = self.logged_rows
-        fits = wanted is None or is_whole(wanted, 20)
-        require(fits, "SPVAE", "logged_rows", "be a whole number of at least 20 or None", wanted)
+        check("SPVAE", _RULES, vars(self))
 
     def network(self, schema: Schema, key: PRNGKeyArray) -> PartialVAE:
         return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)

@@ -10,13 +10,10 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.completions import Completions, PriceTable
+from prudent.decide import Completions, PriceTable
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.networks.layers import Width
-from prudent.networks.layout import Layout
-from prudent.networks.reward import RewardNetwork
-from prudent.networks.training import Members, Training, bucket, train
-from prudent.tabular import single_thread
+from prudent.networks import Layout, Members, RewardNetwork, Training, Width, bucket, train
+from prudent.propensity import single_thread
 
 FIRST_GUESS_ROWS = 20_000
 FIRST_GUESS_HIDE = 0.3

@@ -1,0 +1,27 @@
+"""networks."""
+
+from prudent.networks.decoder import Decoder as Decoder
+from prudent.networks.decoder import Distributions as Distributions
+from prudent.networks.draws import quasi_random as quasi_random
+from prudent.networks.layers import Width as Width
+from prudent.networks.layers import pair as pair
+from prudent.networks.layout import Cells as Cells
+from prudent.networks.layout import Group as Group
+from prudent.networks.layout import Layout as Layout
+from prudent.networks.layout import layout_of as layout_of
+from prudent.networks.layout import numbers as numbers
+from prudent.networks.reward import RewardNetwork as RewardNetwork
+from prudent.networks.reward import TypeNetwork as TypeNetwork
+from prudent.networks.reward import alike as alike
+from prudent.networks.set_encoder import MANY_ATTRIBUTES as MANY_ATTRIBUTES
+from prudent.networks.set_encoder import GaussianPosterior as GaussianPosterior
+from prudent.networks.set_encoder import SetEncoder as SetEncoder
+from prudent.networks.set_encoder import standard_normal_log_prob as standard_normal_log_prob
+from prudent.networks.training import Loss as Loss
+from prudent.networks.training import Members as Members
+from prudent.networks.training import Trained as Trained
+from prudent.networks.training import Training as Training
+from prudent.networks.training import bucket as bucket
+from prudent.networks.training import train as train
+from prudent.networks.training import untrained as untrained
+from prudent.networks.training import use_compilation_cache as use_compilation_cache

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.schema import Column, Schema
+from prudent.table import Column, Schema
 
 Cells = tuple[Array, ...]
 """The cells of one record, one array per group: numbers [attribute], or one-hot levels [attribute, level]."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prudent.errors import InputProblem, require
+from prudent.promise import KnownTruth
 from prudent.worlds.columns import WorldColumn, world_columns
 from prudent.worlds.contexts import LEVELS, Contexts
 from prudent.worlds.exact import Posterior, exact_scores
@@ -17,7 +18,7 @@ from prudent.worlds.measuring import exact_value
 if TYPE_CHECKING:
     import polars
 
-    from prudent.models.fitted import Fitted
+    from prudent.models import Fitted
 
 SCORE_CELLS = 1 << 20
 
@@ -132,7 +133,7 @@ class DosingWorld:
     def record(self, full: np.ndarray, observed: np.ndarray, seed: int = 0) -> "DosingSample":
         """What the clinician gave and how it turned out when just these cells of complete records were there to see.
 
-        For studies of gaps: `observed` [row, attribute] may come from `prudent.missingness`.
+        For studies of gaps: `observed` [row, attribute] may come from `prudent.worlds.missingness`.
         """
         require(seed >= 0, "DosingWorld.record", "seed", "be 0 or more", seed)
         full, present = self._cells(full, None)
@@ -315,6 +316,10 @@ class DosingSample:
 
         columns = enumerate(self.world.columns)
         return polars.DataFrame({c.name: c.show(self.values[:, j], self.observed[:, j]) for j, c in columns})
+
+    def known_truth(self, fitted: "Fitted") -> KnownTruth:
+        """The cases with their true mean rewards, doses in the order of the model's labels."""
+        return KnownTruth(self.cases(), fitted.sign * self.theta[:, self.world.index(fitted.action_labels)])
 
     def frame(self) -> "polars.DataFrame":
         """The log as a polars frame: the records, then `dose` (mg) and `outcome`."""

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from prudent.errors import InputProblem, require
-from prudent.information import Information, information, joint_of
+from prudent.worlds.information import Information, information, joint_of
 
 BITS = 4
 STRATEGIES = ("imputation", "expected", "conservative", "most often best")

@@ -9,14 +9,10 @@ import numpy as np
 from jax.scipy.special import logsumexp, ndtri
 from jaxtyping import Array, Bool, Float
 
-from prudent.columns import Column
-from prudent.completions import Completions, assemble
+from prudent.decide import Completions, Model, assemble
 from prudent.errors import require
-from prudent.log import Roles
-from prudent.models.fitted import Fitted
-from prudent.models.fitting import FitReport
-from prudent.models.model import Model
-from prudent.schema import Schema
+from prudent.models import FitReport, Fitted
+from prudent.table import Column, Roles, Schema
 from prudent.worlds.losses import Loss
 
 if TYPE_CHECKING:

@@ -5,9 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.pictures.axes import MARGIN, Scale, across, upwards
-from prudent.pictures.palette import GUARANTEE, INK, RULE, SERIES, SOFT, WARNING, Colour
-from prudent.pictures.picture import Area, Box, Element, Line, Picture, Text
+from prudent.show import (
+    GUARANTEE,
+    INK,
+    MARGIN,
+    RULE,
+    SERIES,
+    SOFT,
+    WARNING,
+    Area,
+    Box,
+    Colour,
+    Element,
+    Line,
+    Picture,
+    Scale,
+    Text,
+    across,
+    upwards,
+)
 from prudent.worlds.insulin.meals import AFTER, LATE
 from prudent.worlds.insulin.world import LOW, SERIOUSLY_LOW
 

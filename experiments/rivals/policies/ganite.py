@@ -1,0 +1,190 @@
+"""GANITE for any number of actions."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from experiments.rivals.policies.adversaries import (
+    Contest,
+    CounterfactualBlock,
+    Decision,
+    InferenceBlock,
+    Outcomes,
+    Played,
+    play,
+)
+from experiments.rivals.policies.imputation import (
+    Completed,
+    Imputation,
+    MeanImputation,
+    beside_gaps,
+    gap_choices,
+    mean_over_completions,
+)
+from experiments.rivals.policies.rival import Decisions, FittedRival
+from prudent.errors import is_number, is_whole, require
+from prudent.networks import quasi_random, use_compilation_cache
+
+CHUNK = 256  # rows priced at once, always as many: a price must not depend on who else is asked about
+HELD_OUT = 7  # one row in so many
+TOLERATED = 1.5  # a contest whose held-out error is larger than this many times the least has failed
+
+
+@dataclass(frozen=True)
+class GANITE:
+    """Generative adversarial nets for individual effects (Yoon, Jordon, van der Schaar 2018, ICLR), any actions.
+
+    First a generator G(x, a, y, noise) learns to complete the outcomes of a logged decision, so that a discriminator
+    cannot say which of them is the factual one; then I(x, noise) learns to give such completed outcomes from the
+    attributes alone, beside a discriminator of its own. `alphas` and `beta` weigh the adversaries in the two blocks;
+    I is kept as it was when it predicted held-out outcomes best. Prices are means over `noises` draws of the noise.
+
+    Two things are in the rival's favour. Such contests end differently from one time to the next, so there is one for
+    each of the `alphas`, and prices are averaged over those that predict held-out outcomes about as well as the best
+    of them: on three development worlds that went further than any single choice of alpha, and than the best contest
+    alone. And where gaps were filled the networks are told of them.
+    """
+
+    imputation: Imputation = MeanImputation()
+    alphas: tuple[float, ...] = (0.3, 0.5, 1.0, 2.0)
+    beta: float = 1.0
+    widths: tuple[int, ...] = (64, 64)
+    counterfactual: Contest = Contest(rounds=50)
+    inference: Contest = Contest(rounds=20)
+    noises: int = 16
+
+    def __post_init__(self) -> None:
+        weights = len(self.alphas) > 0 and all(is_number(own) and own >= 0 for own in self.alphas)
+        require(weights, "GANITE", "alphas", "be one or more numbers of at least 0", self.alphas)
+        require(is_number(self.beta) and self.beta >= 0, "GANITE", "beta", "be a number of at least 0", self.beta)
+        require(is_whole(self.noises, 1), "GANITE", "noises", "be a whole number of at least 1", self.noises)
+
+    def fit(
+        self,
+        values: np.ndarray,
+        categorical: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        n_actions: int,
+        seed: int = 0,
+    ) -> FittedRival:
+        use_compilation_cache()
+        log = Decisions.usable(values, actions, rewards, n_actions)
+        completed = self.imputation.fit(log.values, categorical, seed)
+        told = any(gap_choices(self.imputation, log.gaps))
+        scales = _Scales.of(log, completed, told)
+        learnt = self._learnt(scales.records(log, completed, told), seed)
+        serving = learnt.error <= TOLERATED * jnp.min(learnt.error, axis=1, keepdims=True)
+        noises = jnp.asarray(2 * quasi_random(self.noises, int(log.seen.sum()), seed) - 1)
+
+        def price(k: int, table: np.ndarray) -> np.ndarray:
+            blocks = jax.tree.map(lambda leaf: leaf[k], learnt.block)
+            prices = np.full((len(table), n_actions), -np.inf)
+            prices[:, log.seen] = scales.restore(_in_chunks(blocks, serving[k], scales.inputs(table), noises))
+            return prices
+
+        return FittedRival(lambda new: mean_over_completions(completed, new, told, price))
+
+    def _learnt(self, records: Decision, seed: int) -> Played:
+        """Second blocks and their held-out errors, [imputation, alpha]."""
+        imputations, rows, columns = records.inputs.shape
+        order = np.random.default_rng(seed).permutation(rows)
+        held, kept = np.split(order, [max(rows // HELD_OUT, 1)])
+        log, judged = (jax.tree.map(lambda column, own=own: column[:, own], records) for own in (kept, held))
+        keys = jax.random.split(jax.random.key(seed, impl="unsafe_rbg"), (2, imputations, len(self.alphas)))
+        sizes = (columns, records.taken.shape[2], self.widths)
+        first = _counterfactual(log, judged, jnp.array(self.alphas), sizes, self.counterfactual, keys[0])
+        return _inference(first.block, log, judged, jnp.float32(self.beta), sizes, self.inference, keys[1])
+
+
+@dataclass(frozen=True)
+class _Scales:
+    """Networks see standardised columns and rewards; prices leave in the log's units."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    mean: float
+    scale: float
+
+    @classmethod
+    def of(cls, log: Decisions, completed: list[Completed], told: bool) -> "_Scales":
+        table = np.concatenate([beside_gaps(own.log, log.gaps, told) for own in completed])
+        spread, scale = table.std(axis=0), float(log.rewards.std())
+        return cls(
+            table.mean(axis=0), np.where(spread > 1e-9, spread, 1.0), float(log.rewards.mean()), max(scale, 1e-9)
+        )
+
+    def inputs(self, table: np.ndarray) -> np.ndarray:
+        return ((table - self.centre) / self.spread).astype(np.float32)
+
+    def restore(self, outcomes: np.ndarray) -> np.ndarray:
+        return self.mean + self.scale * outcomes
+
+    def records(self, log: Decisions, completed: list[Completed], told: bool) -> Decision:
+        """[imputation, row, …]; the actions are those that were taken at all."""
+        inputs = np.stack([self.inputs(beside_gaps(own.log, log.gaps, told)) for own in completed])
+        taken = np.eye(len(log.seen), dtype=np.float32)[:, log.seen][log.actions]
+        outcome = ((log.rewards - self.mean) / self.scale).astype(np.float32)
+        times = len(completed)
+        return Decision(jnp.asarray(inputs), jnp.stack([taken] * times), jnp.stack([outcome] * times))
+
+
+Sizes = tuple[int, int, tuple[int, ...]]
+
+
+@eqx.filter_jit
+def _counterfactual(
+    log: Decision, held: Decision, alphas: Array, sizes: Sizes, contest: Contest, keys: PRNGKeyArray
+) -> Played:
+    """A block for each imputation and each weight of its adversary."""
+
+    def one(log: Decision, held: Decision, alpha: Array, key: PRNGKeyArray) -> Played:
+        own, other = jax.random.split(key)
+        return play(CounterfactualBlock(*sizes, own), log, held, alpha, contest, other)
+
+    return jax.vmap(jax.vmap(one, (None, None, 0, 0)), (0, 0, None, 0))(log, held, alphas, keys)
+
+
+@eqx.filter_jit
+def _inference(
+    teachers: CounterfactualBlock,
+    log: Decision,
+    held: Decision,
+    beta: Array,
+    sizes: Sizes,
+    contest: Contest,
+    keys: PRNGKeyArray,
+) -> Played:
+    """A block for each of the first ones."""
+
+    def one(teacher: CounterfactualBlock, log: Decision, held: Decision, key: PRNGKeyArray) -> Played:
+        own, other = jax.random.split(key)
+        return play(InferenceBlock(teacher, *sizes, own), log, held, beta, contest, other)
+
+    return jax.vmap(jax.vmap(one, (0, None, None, 0)))(teachers, log, held, keys)
+
+
+def _in_chunks(
+    blocks: InferenceBlock, serving: Array, inputs: np.ndarray, noises: Float[Array, "noise action"]
+) -> np.ndarray:
+    """Expected outcomes [row, action]; the last chunk is padded with its last row."""
+    found = [np.zeros((0, noises.shape[1]))]
+    for start in range(0, len(inputs), CHUNK):
+        rows = np.minimum(np.arange(start, start + CHUNK), len(inputs) - 1)
+        found.append(np.asarray(_expected(blocks, serving, jnp.asarray(inputs[rows]), noises), np.float64))
+    return np.concatenate(found)[: len(inputs)]
+
+
+@eqx.filter_jit
+def _expected(blocks: InferenceBlock, serving: Array, inputs: Array, noises: Array) -> Float[Array, "row action"]:
+    """Means over the noise, and over the blocks that serve."""
+
+    def one(own: Float[Array, " column"]) -> Outcomes:
+        outcomes = jax.vmap(lambda block: jax.vmap(lambda noise: block.outcomes(own, noise))(noises))(blocks)
+        return jnp.mean(jnp.mean(outcomes, axis=1), axis=0, where=serving[:, None])
+
+    return jax.vmap(one)(inputs)

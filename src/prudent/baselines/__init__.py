@@ -1,5 +1,0 @@
-"""Rivals for the effect of a treatment from records with gaps, each at its best, behind one question."""
-
-from prudent.baselines.study import Answer, Method, Study
-
-__all__ = ["Answer", "Method", "Study"]

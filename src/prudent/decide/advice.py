@@ -1,0 +1,182 @@
+"""Advice: one recommendation per row, with how sure it is and what to know about it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from prudent.decide.choice import Choice, Chooser, Outcome, Scored
+from prudent.decide.explanation import Explanation, Subject, explain
+from prudent.decide.measure.value import Measuring
+from prudent.decide.status import Status
+from prudent.show import plain_number
+from prudent.table import ActionLabel, Encoded, like
+
+FEW_COMPLETIONS = 5.0
+
+
+@runtime_checkable
+class LowerBounds(Protocol):
+    """What gives bounds on rewards, see `prudent.guarantee`."""
+
+    def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
+        """For each row's chosen action number (-1: none), in internal sign; NaN where none can be given."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Advice for the rows of one table, in their order.
+
+    Rewards are in the units and sign of the log's reward column. `action` is None where the row is referred.
+    `action_entropy` is in bits: 0 when the same action is best in every plausible completion.
+    """
+
+    chooser: Chooser
+    frame: Any
+    encoded: Encoded
+    scored: Scored
+    actions: list[ActionLabel | None]
+    chosen: np.ndarray
+    expected_reward: np.ndarray
+    worst_reward: np.ndarray
+    status: list[Status]
+    permitted: np.ndarray
+    guaranteed_reward: np.ndarray | None = None
+    measuring: Measuring | None = None
+
+    @classmethod
+    def of(cls, chooser: Chooser, frame: Any, encoded: Encoded, permitted: np.ndarray) -> "Advice":
+        scored = chooser.score(encoded)
+        choice = chooser.choose(scored, encoded, permitted)
+        labels = chooser.fitted.action_labels
+        actions: list[ActionLabel | None] = [None if index < 0 else labels[index] for index in choice.action]
+        for row in np.flatnonzero(choice.outcome == Outcome.BELOW_FLOOR):
+            actions[row] = chooser.fallback
+        # a fallback that is an action of the log is priced like any other
+        priced = np.array([labels.index(a) if a is not None and a in labels else -1 for a in actions])
+        rows = np.arange(len(actions))
+
+        def of_action(prices: np.ndarray) -> np.ndarray:
+            return np.where(priced >= 0, chooser.fitted.sign * prices[rows, priced], np.nan)
+
+        return cls(
+            *(chooser, frame, encoded, scored, actions, choice.action),
+            *(of_action(scored.expected), of_action(scored.worst), _statuses(chooser, encoded, scored, choice)),
+            permitted,
+        )
+
+    def with_guarantee(self, guarantee: LowerBounds) -> "Advice":
+        """The same advice with a conformal lower bound on the reward of every recommended action."""
+        bounds = self.chooser.fitted.sign * guarantee.bounds(self.encoded, self.chosen)
+        without = np.isnan(bounds) & (self.chosen >= 0)
+        status = [
+            Status.NO_GUARANTEE if none and status is Status.OK else status
+            for none, status in zip(without, self.status, strict=True)
+        ]
+        return replace(self, guaranteed_reward=bounds, status=status)
+
+    def with_measurements(self, measuring: Measuring) -> "Advice":
+        """The same advice with the gap that is most worth filling, see `prudent.value_of_measuring`."""
+        return replace(self, measuring=measuring)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __iter__(self) -> Iterator["Case"]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, row: int) -> "Case":
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"There is no row {row}: the advice has {len(self)} rows.")
+        row %= len(self)
+        return Case(
+            self,
+            row,
+            self.actions[row],
+            float(self.expected_reward[row]),
+            float(self.worst_reward[row]),
+            float(self.scored.entropy[row]),
+            self.status[row],
+            self.encoded.flags[row],
+            None if self.guaranteed_reward is None else float(self.guaranteed_reward[row]),
+            None if self.measuring is None else self.measuring.measure_next[row],
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The advice as plain columns; a reward that does not exist is None."""
+        return {
+            "action": list(self.actions),
+            "expected_reward": _plain(self.expected_reward),
+            "worst_reward": _plain(self.worst_reward),
+            "action_entropy": _plain(self.scored.entropy),
+            **({} if self.guaranteed_reward is None else {"guaranteed_reward": _plain(self.guaranteed_reward)}),
+            **({} if self.measuring is None else self._to_measure(self.measuring)),
+            "status": list(map(str, self.status)),
+            "flags": list(self.encoded.flags),
+        }
+
+    @staticmethod
+    def _to_measure(measuring: Measuring) -> dict[str, list[Any]]:
+        return {"measure_next": list(measuring.measure_next), "measure_value": _plain(measuring.measure_value)}
+
+    def to_frame(self) -> Any:
+        """The same kind of frame that was asked with: pandas in, pandas out."""
+        return like(self.frame, self.columns())
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The advice for one row."""
+
+    advice: Advice
+    row: int
+    action: ActionLabel | None
+    expected_reward: float
+    worst_reward: float
+    action_entropy: float
+    status: Status
+    flags: str
+    guaranteed_reward: float | None = None
+    measure_next: str | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """The encoded record with everything that was known when it was decided."""
+        advice, row = self.advice, self.row
+        return Subject(
+            chooser=advice.chooser,
+            row=row,
+            values=advice.encoded.values[row],
+            observed=advice.encoded.observed[row],
+            scored=Scored(*(part[row] for part in advice.scored)),
+            action=self.action,
+            chosen=int(advice.chosen[row]),
+            permitted=advice.permitted[row],
+            status=self.status,
+            flags=self.flags,
+            guaranteed_reward=self.guaranteed_reward,
+            measuring=advice.measuring,
+        )
+
+    def explain(self) -> Explanation:
+        """All prices, and the most likely and the worst plausible completion in the table's own words."""
+        return explain(self.subject)
+
+
+def _statuses(chooser: Chooser, encoded: Encoded, scored: Scored, choice: Choice) -> list[Status]:
+    """The most serious of what there is to say about each row."""
+    gaps = ~encoded.observed.all(axis=1)
+    status = np.full(len(encoded.flags), Status.OK, dtype=object)
+    status[gaps & (scored.effective < FEW_COMPLETIONS)] = Status.FEW_COMPLETIONS
+    if chooser.strategy.needs_worst_case:
+        status[gaps & (scored.plausible == 0)] = Status.ONLY_MOST_LIKELY
+    status[~encoded.observed.any(axis=1)] = Status.NOTHING_OBSERVED
+    status[choice.outcome == Outcome.NOT_ALLOWED] = Status.NOT_ALLOWED
+    status[choice.outcome == Outcome.BELOW_FLOOR] = Status.BELOW_FLOOR if chooser.fallback is None else Status.FALLBACK
+    return status.tolist()
+
+
+def _plain(numbers: np.ndarray) -> list[float | None]:
+    return [plain_number(number) for number in numbers]

@@ -1,0 +1,48 @@
+"""What a strategy sees of the prices: lowered by doubt and noise where asked, and net of what an action costs."""
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float
+
+from prudent.decide.completions import PriceTable
+from prudent.errors import InputProblem, is_number, require
+from prudent.table import ActionLabel, label_text
+
+
+class Caution(eqx.Module):
+    """Prices become lower bounds: `doubt` standard deviations of the price itself and `noise` of the single outcome are
+    taken off; `costs` (reward units) weigh in the choice only, never in a reported reward."""
+
+    doubt: float
+    noise: float
+    costs: Float[Array, " action"]
+
+    def outcome(self, table: PriceTable) -> PriceTable:
+        """The table of lower bounds on outcomes."""
+        prices = table.prices
+        if self.doubt and table.doubt is not None:
+            prices = prices - self.doubt * table.doubt
+        if self.noise and table.noise is not None:
+            prices = prices - self.noise * table.noise
+        return eqx.tree_at(lambda t: t.prices, table, prices)
+
+    def net(self, table: PriceTable) -> PriceTable:
+        """What strategies choose from: lower bounds less the costs of acting."""
+        outcome = self.outcome(table)
+        return eqx.tree_at(lambda t: t.prices, outcome, outcome.prices - self.costs[None, :])
+
+
+def action_costs(costs: Mapping[ActionLabel, float] | None, labels: tuple[ActionLabel, ...]) -> np.ndarray:
+    """One cost per action, 0 where none is named; labels are compared as the log spells them (1.0 is "1")."""
+    if costs is None:
+        return np.zeros(len(labels), np.float32)
+    require(isinstance(costs, Mapping), "policy", "costs", "map action labels to numbers", costs)
+    spelled = {label_text(str(label)): cost for label, cost in costs.items()}
+    known = [label_text(str(label)) for label in labels]
+    for label, cost in spelled.items():
+        if label not in known:
+            raise InputProblem(f"The cost of '{label}' is for no action of the log; those are {', '.join(known)}.")
+        require(is_number(cost), "policy", "costs", f"be a number for '{label}'", cost)
+    return np.array([spelled.get(label, 0.0) for label in known], np.float32)

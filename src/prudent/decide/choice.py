@@ -1,0 +1,159 @@
+"""The choice of an action for encoded records: a strategy on their price tables, within floor and permission."""
+
+import enum
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prudent.decide.caution import Caution
+from prudent.decide.completions import PriceTable
+from prudent.decide.model import FittedModel
+from prudent.decide.plausible_set import PlausibleSet, worst_over
+from prudent.decide.pricing import Pricing
+from prudent.decide.strategies import Strategy
+from prudent.table import ActionLabel, Encoded
+
+
+class Scored(NamedTuple):
+    """What a strategy makes of many records: arrays with a leading row axis, in internal sign (higher is better).
+
+    scores, expected, worst: [row, action]. plausible: how many completions beside x̂ the plausible set has.
+    effective: the effective number of completions.
+    """
+
+    scores: np.ndarray
+    expected: np.ndarray
+    worst: np.ndarray
+    entropy: np.ndarray
+    plausible: np.ndarray
+    effective: np.ndarray
+
+
+class Outcome(enum.IntEnum):
+    """Whether the strategy's choice stands, or why no action could be chosen."""
+
+    CHOSEN = 0
+    NOT_ALLOWED = 1
+    BELOW_FLOOR = 2
+
+
+class Choice(NamedTuple):
+    """The chosen action's number per row (-1: none), and the `Outcome`."""
+
+    action: np.ndarray
+    outcome: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Chooser:
+    """A strategy with everything its choice depends on, for encoded records.
+
+    floor: in internal sign, None where there is none. seed: of the draws of a stochastic strategy.
+    """
+
+    fitted: FittedModel
+    strategy: Strategy
+    caution: Caution
+    pricing: Pricing
+    floor: float | None
+    fallback: ActionLabel | None
+    seed: int
+
+    @property
+    def plausible_set(self) -> PlausibleSet:
+        return self.pricing.plausible_set
+
+    def score(self, encoded: Encoded) -> Scored:
+        """Scores, expected and worst rewards for all rows, chunk by chunk."""
+        return score_together([self], encoded)[0]
+
+    def choose(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> Choice:
+        eligible = self._eligible(scored, permitted)
+        action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
+        if self.strategy.stochastic:
+            action = self._drawn(np.where(eligible, scored.scores, 0.0), encoded, action)
+        outcome = np.full(len(action), Outcome.CHOSEN)
+        outcome[~eligible.any(axis=1)] = Outcome.BELOW_FLOOR
+        outcome[~permitted.any(axis=1)] = Outcome.NOT_ALLOWED
+        return Choice(np.where(outcome == Outcome.CHOSEN, action, -1), outcome)
+
+    def probabilities(self, scored: Scored, encoded: Encoded) -> np.ndarray:
+        """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
+        labels = self.fitted.action_labels
+        permitted = np.ones(scored.scores.shape, bool)
+        action, outcome = self.choose(scored, encoded, permitted)
+        if self.fallback is not None and self.fallback in labels:
+            action = np.where(outcome == Outcome.BELOW_FLOOR, labels.index(self.fallback), action)
+        certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
+        if not self.strategy.stochastic:
+            return certain
+        weights = np.where(self._eligible(scored, permitted), scored.scores, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        drawn = (total > 0) & (outcome == Outcome.CHOSEN)[:, None]
+        return np.where(drawn, weights / np.where(total > 0, total, 1.0), certain)
+
+    def _eligible(self, scored: Scored, permitted: np.ndarray) -> np.ndarray:
+        """The permitted actions whose worst plausible reward reaches the floor, [row, action]."""
+        return permitted if self.floor is None else permitted & (scored.worst >= self.floor)
+
+    def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
+        """A draw per row from its own bytes and the seed: the same record always gets the same answer."""
+        seed = str(self.seed).encode()
+        records = zip(encoded.values, encoded.observed, strict=True)
+        digests = [hashlib.blake2b(v.tobytes() + o.tobytes() + seed, digest_size=6).digest() for v, o in records]
+        uniform = np.array([int.from_bytes(digest) for digest in digests]) / 2.0**48
+        total = weights.sum(axis=1)
+        drawn = (np.cumsum(weights, axis=1) <= (uniform * total)[:, None]).sum(axis=1)
+        return np.where(total > 0, np.minimum(drawn, weights.shape[1] - 1), otherwise)
+
+
+def score_together(choosers: Sequence[Chooser], encoded: Encoded) -> list[Scored]:
+    """What each makes of the same rows; those that complete and price alike share that work."""
+    rows, results = len(encoded.flags), {}
+    for group in _grouped(choosers):
+        parts: dict[int, list[tuple[Array, ...]]] = {index: [] for index in group}
+        for tables in choosers[group[0]].pricing.tables(encoded):
+            for index, scored in parts.items():
+                chooser = choosers[index]
+                scored.append(_score(chooser.strategy, chooser.plausible_set, chooser.caution, tables))
+        for index, scored in parts.items():
+            arrays = ([np.asarray(part[field], np.float64) for part in scored] for field in range(len(Scored._fields)))
+            results[index] = Scored(*(np.concatenate(array)[:rows] for array in arrays))
+    return [results[index] for index in range(len(choosers))]
+
+
+def _grouped(choosers: Sequence[Chooser]) -> list[list[int]]:
+    """The choosers by number, grouped by those that share their price tables."""
+    groups: list[list[int]] = []
+    for index, chooser in enumerate(choosers):
+        group = next((one for one in groups if choosers[one[0]].pricing.shared_with(chooser.pricing)), None)
+        if group is None:
+            groups.append([index])
+        else:
+            group.append(index)
+    return groups
+
+
+@eqx.filter_jit
+def _score(strategy: Strategy, plausible: PlausibleSet, caution: Caution, tables: PriceTable) -> tuple[Array, ...]:
+    def one(table: PriceTable) -> tuple[Array, ...]:
+        inside = plausible.inside(table)
+        count = jnp.sum(inside & (table.log_density < table.log_density[0]))  # a draw may be x̂ itself
+        net = caution.net(table)
+        return (
+            strategy.scores(net),
+            table.expected,
+            worst_over(caution.outcome(table), inside),
+            net.action_entropy,
+            count,
+            table.effective_completions,
+        )
+
+    return jax.vmap(one)(tables)

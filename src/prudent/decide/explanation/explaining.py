@@ -1,0 +1,148 @@
+"""From a case of an advice to its explanation."""
+
+from typing import Any
+
+import numpy as np
+
+from prudent.decide.choice import Chooser
+from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.explanation.changes import changes, measurements
+from prudent.decide.explanation.explanation import ActionPrice, Explanation
+from prudent.decide.explanation.reasons import Grounds, reason
+from prudent.decide.explanation.subject import Subject
+from prudent.show import Figures
+
+RANGE = (0.05, 0.95)
+SIGNIFICANT = 7
+"""Digits that survive in single precision, in which records are encoded."""
+
+
+def explain(subject: Subject) -> Explanation:
+    """All prices of the case, why this action, and what would change it."""
+    chooser, scored, permitted = subject.chooser, subject.scored, subject.permitted
+    fitted, labels = chooser.fitted, chooser.fitted.action_labels
+    completions, table = chooser.pricing.detail(subject.values, subject.observed)
+    candidates = permitted if permitted.any() else np.ones(len(labels), bool)
+    best = int(np.argmax(np.where(candidates, scored.scores, -np.inf)))
+    index = labels.index(subject.action) if subject.action in labels else best
+    inside = np.asarray(chooser.plausible_set.inside(table))
+    prices = _prices(subject, table)
+    fallback = None if subject.action is None else str(subject.action)
+    sentence, rival = reason(_grounds(subject, index, prices), subject.chosen >= 0, fallback)
+    measured, measure_next = measurements(subject)
+    observed, most_likely, worst = _cells(subject, completions, _worst(chooser, table, inside, index))
+    return Explanation(
+        row=subject.row,
+        action=subject.action,
+        about=labels[index],
+        status=subject.status,
+        flags=subject.flags,
+        action_entropy=float(scored.entropy),
+        strategy=repr(chooser.strategy),
+        reason=sentence,
+        runner_up=None if rival is None else labels[rival],
+        prices=prices,
+        observed=_named(chooser, observed, subject.observed),
+        most_likely=_named(chooser, most_likely, ~subject.observed),
+        worst_case=_named(chooser, worst, ~subject.observed),
+        plausible_share=min(float(np.asarray(table.weights)[inside].sum()), 1.0),
+        changes=changes(subject),
+        measurements=measured,
+        measure_next=measure_next,
+        gain_measure=chooser.strategy.gain_words,
+        action_name=fitted.roles.action,
+        reward_name=fitted.roles.reward,
+        minimize=fitted.sign < 0,
+        floor=_floor(chooser),
+    )
+
+
+def _floor(chooser: Chooser) -> float | None:
+    return None if chooser.floor is None else chooser.fitted.sign * chooser.floor
+
+
+def _prices(subject: Subject, table: PriceTable) -> tuple[ActionPrice, ...]:
+    chooser, scored, bound = subject.chooser, subject.scored, subject.guaranteed_reward
+    sign, weights, prices = chooser.fitted.sign, np.asarray(table.weights), np.asarray(table.prices, np.float64)
+    ends = np.sort([sign * quantiles(prices, weights, share) for share in RANGE], axis=0)
+    chances = np.asarray(chooser.caution.net(table).best_frequency)
+    doubt = None if table.doubt is None else weights @ np.asarray(table.doubt)
+    noise = None if table.noise is None else np.sqrt(weights @ np.asarray(table.noise) ** 2)
+    costs = np.asarray(chooser.caution.costs)
+    ranks = np.argsort(np.argsort(-scored.scores, kind="stable"))
+    bound = None if bound is None or np.isnan(bound) else bound
+    return tuple(
+        ActionPrice(
+            action=label,
+            expected_reward=sign * float(scored.expected[at]),
+            low_reward=float(ends[0, at]),
+            high_reward=float(ends[1, at]),
+            worst_reward=sign * float(scored.worst[at]),
+            chance_best=min(float(chances[at]), 1.0),
+            rank=int(ranks[at]) + 1,
+            doubt=None if doubt is None else float(doubt[at]),
+            noise=None if noise is None else float(noise[at]),
+            cost=float(costs[at]),
+            allowed=bool(subject.permitted[at]),
+            guaranteed_reward=bound if label == subject.action else None,
+        )
+        for at, label in enumerate(chooser.fitted.action_labels)
+    )
+
+
+def quantiles(prices: np.ndarray, weights: np.ndarray, share: float) -> np.ndarray:
+    """For each action the lowest price (of [completion, action]) at which the weight of all up to it reaches `share`.
+
+    >>> quantiles(np.array([[3.0], [1.0], [2.0]]), np.array([0.0, 0.1, 0.9]), 0.5).tolist()
+    [2.0]
+    """
+    order = np.argsort(prices, axis=0)
+    reached = np.cumsum(weights[order], axis=0) >= share * weights.sum() - 1e-6
+    return np.take_along_axis(prices, order, axis=0)[np.argmax(reached, axis=0), np.arange(prices.shape[1])]
+
+
+def _grounds(subject: Subject, index: int, prices: tuple[ActionPrice, ...]) -> Grounds:
+    chooser, scored = subject.chooser, subject.scored
+    sign = chooser.fitted.sign
+    return Grounds(
+        strategy=chooser.strategy,
+        labels=chooser.fitted.action_labels,
+        about=index,
+        scores=scored.scores,
+        claims=sign * scored.scores,
+        worst=sign * scored.worst,
+        permitted=subject.permitted,
+        reaches_floor=scored.worst >= (-np.inf if chooser.floor is None else chooser.floor),
+        complete=bool(subject.observed.all()),
+        floor=_floor(chooser),
+        lowered=_lowered(chooser),
+        figures=Figures.of(number for price in prices for number in (price.expected_reward, price.worst_reward)),
+    )
+
+
+def _lowered(chooser: Chooser) -> str:
+    caution = chooser.caution
+    taken = [f"{size:g} × the {name}" for size, name in ((caution.doubt, "doubt"), (caution.noise, "noise")) if size]
+    worsened = ["worsened by " + " and ".join(taken)] if taken else []
+    after = ["after the cost of each action"] if np.any(np.asarray(caution.costs)) else []
+    return " and ".join([*worsened, *after])
+
+
+def _worst(chooser: Chooser, table: PriceTable, inside: np.ndarray, index: int) -> int:
+    outcome = np.asarray(chooser.caution.outcome(table).prices)[:, index]
+    return int(np.argmin(np.where(inside, outcome, np.inf)))
+
+
+def _cells(subject: Subject, completions: Completions, worst: int) -> list[list[Any]]:
+    """The record itself, its most likely and its worst plausible completion, in the user's words."""
+    rows = np.stack([subject.values, np.asarray(completions.values[0]), np.asarray(completions.values[worst])])
+    columns = subject.chooser.fitted.schema.decode(rows).values()
+    return [[_rounded(column[which]) for column in columns] for which in range(3)]
+
+
+def _rounded(cell: Any) -> Any:
+    return float(f"{cell:.{SIGNIFICANT}g}") if isinstance(cell, float) else cell
+
+
+def _named(chooser: Chooser, cells: list[Any], which: np.ndarray) -> dict[str, Any]:
+    return {name: cell for name, cell, one in zip(chooser.fitted.schema.names, cells, which, strict=True) if one}

@@ -1,0 +1,32 @@
+"""The subject of an explanation: one row of an advice, with everything that was known when it was decided."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.decide.choice import Chooser, Scored
+from prudent.decide.measure.value import Measuring
+from prudent.decide.status import Status
+from prudent.table import ActionLabel
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One encoded record and the advice for it.
+
+    row: in the table that was asked about; `measuring`, where it was asked for, is of that whole table.
+    scored: of this row alone. chosen: the number of the action that the strategy chose, -1 for none.
+    """
+
+    chooser: Chooser
+    row: int
+    values: np.ndarray
+    observed: np.ndarray
+    scored: Scored
+    action: ActionLabel | None
+    chosen: int
+    permitted: np.ndarray
+    status: Status
+    flags: str
+    guaranteed_reward: float | None
+    measuring: Measuring | None

@@ -1,0 +1,152 @@
+"""What a model is: two methods. Complete a record; price every action on a complete one.
+
+This is all that deciding needs to know of a model, so it stands here and not beside the models that implement it.
+"""
+
+import abc
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from prudent.decide.completions import Completions, PriceTable
+from prudent.table import ActionLabel, Log, Roles, Schema
+
+
+class Model(eqx.Module):
+    """A fitted model, for one record; `vmap` outside. Prices are in reward units, higher is better."""
+
+    @property
+    @abc.abstractmethod
+    def members(self) -> int:
+        """How many networks there are; they count equally."""
+
+    @property
+    @abc.abstractmethod
+    def draw_size(self) -> int:
+        """How many uniforms one completion needs."""
+
+    @abc.abstractmethod
+    def complete(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        literal: bool,
+    ) -> Completions:
+        """Draw completions; `uniforms` are shared by all records. `literal` draws as the paper prints it (eq 7)."""
+
+    @abc.abstractmethod
+    def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        """θ̂(x, ·) of every member, for a complete record."""
+
+
+@runtime_checkable
+class FittedModel(Protocol):
+    """A model with the words of the table it learnt from: what a policy needs, see `prudent.models.Fitted`."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def action_labels(self) -> tuple[ActionLabel, ...]: ...
+    @property
+    def roles(self) -> Roles: ...
+    def read(self, frame: Any) -> Log:
+        """Another table of decisions, read as the model's own log was."""
+        ...
+
+    @property
+    def minimize(self) -> bool: ...
+    @property
+    def fingerprints(self) -> np.ndarray:
+        """Of the rows it was fitted on."""
+        ...
+
+    @property
+    def sign(self) -> float:
+        """1 where a higher reward is better, -1 where a lower one is: internal rewards times this are the user's."""
+        ...
+
+
+@runtime_checkable
+class HasDensity(Protocol):
+    """A model that knows the density of any completion, not only of its own draws: what a worst-case search needs."""
+
+    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+        """log p(x | x̃) on the scale of the completions that came with `evidence`."""
+        ...
+
+
+@runtime_checkable
+class HasDoubt(Protocol):
+    """A model that says what its log leaves open about a price, and how single rewards scatter around it."""
+
+    def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        """The standard deviation of each member's price, given what it learnt from."""
+        ...
+
+    def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
+        """The standard deviation of single rewards around their price, for a complete record."""
+        ...
+
+
+@runtime_checkable
+class HasTypes(Protocol):
+    """A model to which a record is of one of a few types, each with its own rewards."""
+
+    def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
+        """The types that draws of one record stand for, and their prices."""
+        ...
+
+
+def price_table(
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Array,
+    literal: bool,
+) -> tuple[Completions, PriceTable]:
+    """The heart: complete one record, price every action on each completion (mean over members) or each type."""
+    if isinstance(model, HasTypes) and not literal:
+        return model.by_type(model.complete(values, observed, uniforms, literal))
+    return price_draws(model, values, observed, uniforms, literal)
+
+
+def price_draws(
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Array,
+    literal: bool,
+) -> tuple[Completions, PriceTable]:
+    """The same with a price for every completion that was drawn, whatever its type."""
+    completions = model.complete(values, observed, uniforms, literal)
+    return completions, price_completions(model, completions.values, completions.log_weights, completions.log_density)
+
+
+def price_completions(
+    model: Model,
+    values: Float[Array, "completion attribute"],
+    log_weights: Float[Array, " completion"],
+    log_density: Float[Array, " completion"],
+) -> PriceTable:
+    """Price every action on each completion: the members' mean, and how far it may be off."""
+    prices = jax.vmap(model.price)(values)
+    doubt = jnp.var(prices, axis=1, ddof=1) if model.members > 1 else None
+    noise = None
+    if isinstance(model, HasDoubt):
+        own = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
+        doubt, noise = own if doubt is None else own + doubt, jax.vmap(model.noise)(values)
+    doubt = None if doubt is None else jnp.sqrt(doubt)
+    return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, doubt, noise)
+
+
+def pool(log_weights: Float[Array, "member sample"]) -> Float[Array, " draw"]:
+    """Members count equally: weights are normalised within each before they are pooled."""
+    normalised = jax.nn.log_softmax(log_weights, axis=1) - jnp.log(log_weights.shape[0])
+    return normalised.reshape(-1)

@@ -1,0 +1,72 @@
+"""Which actions may be recommended for which row."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from prudent.errors import InputProblem
+from prudent.table import ActionLabel, label_text, to_table
+
+SEPARATOR = ";"
+
+Rule = Callable[[Mapping[str, Any]], Collection[ActionLabel] | None]
+"""From one row, as a mapping of column names to cells (None in a gap), to the actions it may get (None: any)."""
+
+Allowed = str | Sequence[Collection[ActionLabel] | None] | Rule | None
+
+
+def allowed_actions(
+    frame: Any,
+    allowed: Allowed,
+    labels: tuple[ActionLabel, ...],
+    rows: int,
+) -> np.ndarray:
+    """[row, action]: True where the action may be recommended.
+
+    A label that the log never took can be allowed without harm: it is still never recommended.
+    """
+    if allowed is None:
+        return np.ones((rows, len(labels)), bool)
+    if callable(allowed):
+        lists = _given([allowed(row) for row in _rows(frame)])
+    else:
+        lists = _listed(frame, allowed) if isinstance(allowed, str) else _given(allowed)
+    if len(lists) != rows:
+        raise InputProblem(
+            f"'allowed' has {len(lists)} entries for {rows} rows. Give one collection of actions per row."
+        )
+    names = [label_text(label) for label in labels]
+    return np.array([[own is None or name in own for name in names] for own in _as_text(lists)])
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """Rows as a rule sees them: every column of the table, also those the model does not know."""
+    table = to_table(frame)
+    columns = {name: table.cells(name).to_list() for name in table.names}
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def _given(allowed: Any) -> list[list[ActionLabel] | None]:
+    collections = (list, tuple, set, frozenset, np.ndarray)
+    listed = list(allowed) if isinstance(allowed, collections) else [allowed]
+    for own in listed:
+        if own is not None and not isinstance(own, collections):
+            raise InputProblem(
+                f"'allowed' must be one collection of actions per row (or None for any), or the name of a column. "
+                f"Got {own!r} instead."
+            )
+    return [None if own is None else list(own) for own in listed]
+
+
+def _listed(frame: Any, column: str) -> list[list[str] | None]:
+    table = to_table(frame)
+    cells = table.cells(table.find(column, "allowed actions")).to_list()
+    return [None if cell is None else str(cell).split(SEPARATOR) for cell in cells]
+
+
+def _as_text(lists: list[Any]) -> list[set[str] | None]:
+    # labels in the spelling of the log's: 1.0 and "1" are one action; few labels stand in many rows
+    spelled = cache(label_text)
+    return [None if own is None else {spelled(str(label)) for label in own} for own in lists]

@@ -1,0 +1,143 @@
+"""Pricing: records completed and every action priced on each completion, in chunks of fixed size."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prudent.decide.caution import Caution
+from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.model import HasTypes, Model, price_completions, price_table
+from prudent.decide.plausible_set import PlausibleSet
+from prudent.decide.search import MovableCells, Search, movable_cells, search_worst
+from prudent.networks import layout_of, quasi_random, use_compilation_cache
+from prudent.progress import tracked
+from prudent.table import Encoded, Schema
+
+FEW_ROWS, MANY_ROWS = 8, 128
+CHUNK_CELLS = 2_000_000
+"""Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table."""
+ACCELERATED = 16
+"""An accelerator has the memory for so many times as much, and needs it to be busy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """What the price tables of a policy depend on.
+
+    completions: how many plausible records each case is completed into.
+    literal: candidates as the paper prints it, see `Strategy.literal`.
+    doubt: the caution that a search for worst cases takes into account.
+    """
+
+    model: Model
+    schema: Schema
+    completions: int
+    seed: int
+    literal: bool
+    search: Search
+    plausible_set: PlausibleSet
+    doubt: float
+
+    @property
+    def searched(self) -> bool:
+        """Whether the worst case is searched for, or only looked up among the draws."""
+        return self.search.steps > 0
+
+    def shared_with(self, other: "Pricing") -> bool:
+        """Whether both give the same tables, so that they need to be made only once; searches differ in their sets."""
+        same = self.completions == other.completions and self.seed == other.seed and self.literal == other.literal
+        unsearched = not (self.searched or other.searched) and (self.doubt > 0) == (other.doubt > 0)
+        return self is other or (self.model is other.model and same and unsearched)
+
+    @cached_property
+    def _cells(self) -> MovableCells:
+        return movable_cells(layout_of(self.schema))
+
+    @cached_property
+    def uniforms(self) -> Array:
+        """Quasi-random draws, shared by all records."""
+        members, size = self.model.members, self.model.draw_size
+        each = -(-self.completions // members)
+        points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
+        return jnp.asarray(points.transpose(1, 0, 2))
+
+    def chunks(self, encoded: Encoded) -> Iterator[tuple[Array, Array]]:
+        """Encoded values and what is observed, in chunks of fixed size; the last one is padded with its last row."""
+        use_compilation_cache()
+        cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
+        rows = len(encoded.flags)
+        # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
+        held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
+        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(held / cells), 1).bit_length() - 1)
+        for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
+            index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
+            yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
+
+    def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
+        """Price tables, chunk by chunk; the last chunk is padded."""
+        for values, observed in self.chunks(encoded):
+            yield self._complete(values, observed)[1]
+
+    def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
+        """Everything about one encoded record: its completions and all prices."""
+        use_compilation_cache()
+        # as many rows as a small table has, so that its program serves here too
+        many = (np.broadcast_to(part, (FEW_ROWS, *part.shape)) for part in (values, observed))
+        completions, table = jax.tree.map(lambda leaf: leaf[0], self._complete(*map(jnp.asarray, many)))
+        if table.doubt is not None:
+            return completions, table
+        return completions, eqx.tree_at(lambda t: t.doubt, table, _doubts(self.model, completions), is_leaf=_absent)
+
+    def _complete(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
+        """Completions and price tables of a chunk, with what a search adds to them."""
+        completed = _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0)
+        if not self.searched:
+            return completed
+        # what does not move the worst case of an action is left out, so that policies share one program
+        caution = Caution(self.doubt, 0.0, jnp.zeros(0))
+        plausible = _plausible(self.plausible_set, completed[1])
+        return _searched(self.model, self.search, self._cells, caution, observed, *completed, *plausible)
+
+
+@eqx.filter_jit
+def _completed(
+    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool, doubt: bool
+) -> tuple[Completions, PriceTable]:
+    """Completions and price tables of many records."""
+
+    def one(values: Array, observed: Array) -> tuple[Completions, PriceTable]:
+        completions, table = price_table(model, values, observed, uniforms, literal)
+        # the doubt of every price is expensive; where nobody asks for it the compiler leaves it out
+        if doubt or isinstance(model, HasTypes):
+            return completions, table
+        return completions, eqx.tree_at(lambda t: t.doubt, table, None, is_leaf=_absent)
+
+    return jax.vmap(one)(values, observed)
+
+
+@eqx.filter_jit
+def _doubts(model: Model, completions: Completions) -> Any:
+    return price_completions(model, completions.values, completions.log_weights, completions.log_density).doubt
+
+
+def _absent(leaf: object) -> bool:
+    return leaf is None
+
+
+@eqx.filter_jit
+def _plausible(plausible: PlausibleSet, tables: PriceTable) -> tuple[Array, Array]:
+    return jax.vmap(lambda table: (plausible.inside(table), plausible.edge(table)))(tables)
+
+
+@eqx.filter_jit
+def _searched(
+    model: Model, search: Search, cells: MovableCells, caution: Caution, observed: Array, *completed: Any
+) -> tuple[Completions, PriceTable]:
+    return jax.vmap(lambda *record: search_worst(model, search, cells, caution, *record))(observed, *completed)

@@ -1,0 +1,263 @@
+"""The worst case by search: from the worst plausible completions, go down in price without leaving the plausible set.
+
+Sampling alone understates how bad a plausible case can be: the lowest of a few hundred draws is not the lowest of the
+set they were drawn from. What the search finds joins the completions with no weight, so means and shares do not change
+and the worst case can only become worse.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from prudent.decide.caution import Caution
+from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.model import HasDensity, Model, price_completions
+from prudent.errors import is_whole, require
+from prudent.networks import Layout
+
+SWITCHES_TRIED = 4
+ALONG, AROUND = (0.0, 0.25, 0.5, 0.75, 1.0), (0.999, 0.98, 0.95, 0.9, 0.8)
+"""Where a ray is looked at: shares of its length, then of the way to where the plausible set should end."""
+FIRST_STEP, AFTER_SUCCESS, AFTER_FAILURE = 1.5, 1.2, 0.4
+"""In units of the posterior's own spread (Mahalanobis)."""
+
+
+class Search(eqx.Module):
+    """How hard to look: for every action, from its `starts` worst plausible completions, `steps` steps each.
+
+    Numbers move along the price's gradient, measured by how the completions themselves vary together, and are drawn
+    back towards the most likely completion onto the edge of the plausible set. Levels of the other kinds are switched
+    where that lowers the price and stays plausible. With no steps there is no search.
+
+    >>> Search(starts=0)
+    Traceback (most recent call last):
+        ...
+    prudent.errors.InputProblem: The 'starts' parameter of Search must be a whole number of at least 1. Got 0 instead.
+    """
+
+    starts: int = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+
+    def __init__(self, starts: int = 2, steps: int = 6):
+        require(is_whole(starts, 1), "Search", "starts", "be a whole number of at least 1", starts)
+        require(is_whole(steps), "Search", "steps", "be a whole number of at least 0", steps)
+        self.starts, self.steps = starts, steps
+
+
+class MovableCells(eqx.Module):
+    """Which cells may move: the attributes that are numbers, and every (attribute, value) of the other kinds.
+
+    `low` and `high` are what no number may leave; infinite for kinds without bounds.
+    """
+
+    numbers: tuple[int, ...] = eqx.field(static=True)
+    switches: tuple[tuple[int, float], ...] = eqx.field(static=True)
+    low: Float[Array, " attribute"]
+    high: Float[Array, " attribute"]
+
+    def within(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return jnp.clip(values, self.low, self.high)
+
+
+class _Point(NamedTuple):
+    """One walker: where it is, what it found there, how far it dares to go next."""
+
+    values: Float[Array, " attribute"]
+    price: Float[Array, ""]
+    log_density: Float[Array, ""]
+    reach: Float[Array, ""]
+
+
+def movable_cells(layout: Layout) -> MovableCells:
+    numbers: list[int] = []
+    switches: list[tuple[int, float]] = []
+    for group in layout.groups:
+        if not group.discrete:
+            numbers += group.attributes
+            continue
+        for row, attribute in enumerate(group.attributes):
+            real = np.asarray(group.present[row]) > 0
+            switches += [(attribute, float(value)) for value in np.asarray(group.level_values[row])[real]]
+    return MovableCells(tuple(numbers), tuple(switches), *layout.bounds)
+
+
+def search_worst(
+    model: Model,
+    search: Search,
+    cells: MovableCells,
+    caution: Caution,
+    observed: Bool[Array, " attribute"],
+    completions: Completions,
+    table: PriceTable,
+    inside: Bool[Array, " completion"],
+    edge: Float[Array, ""],
+) -> tuple[Completions, PriceTable]:
+    """Add, for every action, the worst plausible record that was found (one record with gaps; vmap for many).
+
+    `inside` marks the plausible completions and `edge` is the log-density down to which others would be. Where x̂ is
+    alone nothing else is weighed, and so nothing is searched: as c goes to 1 the advice stays that of x̂.
+    """
+    others = inside & (completions.log_density < completions.log_density[0])
+    edge = jnp.where(jnp.any(others), edge, jnp.inf)
+    landscape = _Landscape(model, caution, observed, cells, completions, edge)
+    prices = caution.outcome(table).prices
+    starts = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[: search.starts].T
+
+    def from_start(action: Array, start: Array) -> _Point:
+        # with fewer plausible completions than starts a walker would begin outside: x̂ always belongs
+        begin = jnp.where(inside[start], start, 0)
+        reach = jnp.float32(FIRST_STEP)
+        first = _Point(completions.values[begin], prices[begin, action], completions.log_density[begin], reach)
+        return landscape.walk(first, action, search.steps)
+
+    found = jax.vmap(lambda action, own: jax.vmap(lambda start: from_start(action, start))(own))(
+        jnp.arange(prices.shape[1]), starts
+    )
+    best = jnp.argmin(found.price, axis=1)
+    values = jnp.take_along_axis(found.values, best[:, None, None], axis=1)[:, 0]
+    density = jnp.take_along_axis(found.log_density, best[:, None], axis=1)[:, 0]
+    return _joined(model, completions, table, values, density)
+
+
+class _Landscape(eqx.Module):
+    """The price of one record's completions and the edge of what is plausible."""
+
+    model: Model
+    caution: Caution
+    observed: Bool[Array, " attribute"]
+    cells: MovableCells
+    completions: Completions
+    edge: Float[Array, ""]
+
+    def price(self, values: Float[Array, " attribute"], action: Array) -> Float[Array, ""]:
+        table = price_completions(self.model, values[None, :], jnp.zeros(1), jnp.zeros(1))
+        return self.caution.outcome(table).prices[0, action]
+
+    def log_density(self, values: Float[Array, " attribute"]) -> Float[Array, ""]:
+        assert isinstance(self.model, HasDensity)  # the policy has checked
+        assert self.completions.evidence is not None
+        return self.model.log_density(values, self.completions.evidence)
+
+    def walk(self, point: _Point, action: Array, steps: int) -> _Point:
+        """Each step goes to the lowest plausible record it finds, downhill or with a level switched; or stays."""
+
+        def step(point: _Point, _: None) -> tuple[_Point, None]:
+            centre, aim = self._downhill(point, action)
+            switched = self._switched(point, action)
+
+            def look(best: tuple[_Point, Array], _: None) -> tuple[tuple[_Point, Array], None]:
+                found, shares = best
+                ray = jax.vmap(self.cells.within)(centre[None, :] + jnp.outer(shares, aim - centre))
+                tried = jnp.concatenate([ray, switched])
+                density = jax.vmap(self.log_density)(tried)
+                found = self._lowest(found, tried, density, action)
+                return (found, self._near_edge(shares, density[: shares.size])), None
+
+            # first all along the ray, then closely where it should leave the plausible set; one program for both
+            found = jax.lax.scan(look, (point, jnp.array(ALONG)), None, length=2)[0][0]
+            changed = jnp.where(found.price < point.price, AFTER_SUCCESS, AFTER_FAILURE)
+            return found._replace(reach=changed * point.reach), None
+
+        return jax.lax.scan(step, point, None, length=steps)[0]
+
+    def _lowest(self, point: _Point, tried: Array, density: Array, action: Array) -> _Point:
+        prices = jax.vmap(lambda own: self.price(own, action))(tried)
+        prices = jnp.where(density >= self.edge, prices, jnp.inf)
+        best = jnp.argmin(prices)
+        better = _Point(tried[best], prices[best], density[best], point.reach)
+        return jax.tree.map(lambda new, old: jnp.where(prices[best] < point.price, new, old), better, point)
+
+    def _near_edge(self, shares: Array, density: Array) -> Array:
+        """Shares of the way around the plausible set's end: along a ray the log-density is near a parabola."""
+        outside = jnp.argmax(density < self.edge)  # the first; 0, the centre, where none is
+        depth = jnp.maximum(density[0] - density[outside], 1e-6)
+        end = shares[outside] * jnp.sqrt(jnp.maximum(density[0] - self.edge, 0.0) / depth)
+        return jnp.where(outside > 0, end, 1.0) * jnp.array(AROUND)
+
+    def _downhill(self, point: _Point, action: Array) -> tuple[Array, Array]:
+        """The middle of the plausible set, and a gradient step of the missing numbers to be drawn back towards it."""
+        if not self.cells.numbers:
+            return point.values, point.values
+        slope = jnp.where(self._free, jax.grad(self.price)(point.values, action), 0.0)
+        down = self._along_spread(slope)
+        aim = point.values - point.reach * down / jnp.sqrt(jnp.maximum(slope @ down, 1e-20))
+        return jnp.where(self._free, self._centre(point.values), point.values), aim
+
+    def _switched(self, point: _Point, action: Array) -> Float[Array, "tried attribute"]:
+        """The lowest records with one missing cell of a discrete kind at another level."""
+        if not self.cells.switches:
+            return point.values[None, :][:0]
+        attribute, level = self._switches
+        missing = ~self.observed[attribute]
+        switched = jax.vmap(lambda j, own, free: point.values.at[j].set(jnp.where(free, own, point.values[j])))(
+            attribute, level, missing
+        )
+        # the numbers that go with the old level are exchanged for those that go with the new one
+        here = self._centre(point.values)
+        candidates = switched + jax.vmap(lambda own: jnp.where(self._free, self._centre(own) - here, 0.0))(switched)
+        candidates = jax.vmap(self.cells.within)(candidates)
+        prices = jax.vmap(lambda own: self.price(own, action))(candidates)
+        return candidates[jnp.argsort(jnp.where(missing, prices, jnp.inf))[:SWITCHES_TRIED]]
+
+    def _centre(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        """The likely numbers beside these levels: x̂, moved by what each level that differs from x̂'s brings along."""
+        likely = self.completions.values[0]
+        if not self.cells.switches:
+            return likely
+        attribute, level = self._switches
+        differs = (values != likely)[attribute]
+        sign = jnp.where(values[attribute] == level, 1.0, 0.0) - jnp.where(likely[attribute] == level, 1.0, 0.0)
+        return likely + jnp.where(differs, sign, 0.0) @ self._brings_along
+
+    @property
+    def _switches(self) -> tuple[Array, Array]:
+        attribute, level = zip(*self.cells.switches, strict=True)
+        return jnp.array(attribute), jnp.array(level, jnp.float32)
+
+    @property
+    def _brings_along(self) -> Float[Array, "switch attribute"]:
+        """How far the numbers of completions with this level lie from the mean of all; zero where none has it."""
+        attribute, level = self._switches
+        values = self.completions.values
+        weights = jnp.exp(self.completions.log_weights)
+        share = jnp.where(values[:, attribute] == level[None, :], weights[:, None], 0.0)
+        mean = weights @ values
+        apart = share.T @ values / jnp.maximum(jnp.sum(share, axis=0), 1e-9)[:, None] - mean[None, :]
+        return jnp.where(self._free[None, :] & (jnp.sum(share, axis=0) > 0)[:, None], apart, 0.0)
+
+    @property
+    def _free(self) -> Bool[Array, " attribute"]:
+        return jnp.zeros_like(self.observed).at[np.array(self.cells.numbers, int)].set(True) & ~self.observed
+
+    def _along_spread(self, slope: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        """Σ·slope with Σ the weighted covariance of the completions; never formed, so many gaps cost little."""
+        weights = jnp.exp(self.completions.log_weights)
+        spread = self.completions.values - (weights @ self.completions.values)[None, :]
+        spread = jnp.where(self._free[None, :], spread, 0.0)
+        return spread.T @ (weights * (spread @ slope)) + 1e-4 * slope
+
+
+def _joined(
+    model: Model, completions: Completions, table: PriceTable, values: Array, density: Float[Array, " action"]
+) -> tuple[Completions, PriceTable]:
+    """Found records behind the draws, with no weight; none counts as denser than x̂."""
+    nothing = jnp.full(density.shape, -jnp.inf)
+    density = jnp.minimum(density, completions.log_density[0])
+    more = price_completions(model, values, nothing, density)
+
+    def both(own: Array | None, found: Array | None) -> Array | None:
+        return None if own is None or found is None else jnp.concatenate([own, found])
+
+    joined = PriceTable(
+        jnp.concatenate([table.prices, more.prices]),
+        jnp.concatenate([table.log_weights, nothing]),
+        jnp.concatenate([table.log_density, density]),
+        both(table.doubt, more.doubt),
+        both(table.noise, more.noise),
+    )
+    everything = jnp.concatenate([completions.values, values])
+    return Completions(everything, joined.log_weights, joined.log_density, completions.evidence), joined

@@ -1,0 +1,307 @@
+"""Strategies: pure rules that choose from the prices of actions on completions. No network inside.
+
+Every strategy gives one score per action for one record; the recommended action has the highest. To add one, write a
+class with `scores`. Everything else about it (how it explains itself, where it stands among its relatives) has a
+default in `Strategy`. `prudent.checks` holds the laws it must keep.
+"""
+
+import abc
+from typing import ClassVar, Literal, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prudent.decide.completions import PriceTable
+from prudent.decide.plausible_set import PlausibleSet
+from prudent.errors import TRUTH, check, number, one_of, require
+from prudent.show import percent
+
+
+class Comparison(NamedTuple):
+    """The recommended action beside the next best, in words: their names, and the strategy's score of each."""
+
+    action: str
+    other: str
+    score: str
+    other_score: str
+
+
+class Strategy(eqx.Module):
+    """A rule from a table of prices to a score per action.
+
+    stochastic: the scores are probabilities, and the action is drawn from them.
+    in_reward_units: the scores are rewards, and can be reported as such.
+    in_shares: the scores are shares of what is plausible.
+    needs_worst_case: the worst plausible case decides, so it is worth searching for.
+    """
+
+    stochastic: ClassVar[bool] = False
+    in_reward_units: ClassVar[bool] = False
+    in_shares: ClassVar[bool] = False
+    needs_worst_case: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        """Higher is better; in reward units where the rule has them."""
+
+    # --- what a policy asks of its strategy ---
+
+    @property
+    def plausible_set(self) -> PlausibleSet:
+        """The set of completions behind the reported worst reward."""
+        return PlausibleSet()
+
+    @property
+    def literal(self) -> bool:
+        """Whether the model draws candidates as the paper prints it: from the prior, with no cell held fixed."""
+        return False
+
+    @property
+    def tail(self) -> float:
+        """The share of worst cases whose mean reward the strategy looks at: 1 is the expected reward."""
+        return 1.0
+
+    # --- where it stands among its relatives, see `prudent.frontier` ---
+
+    @property
+    def family(self) -> str:
+        """What the strategies that differ from this one in a single number are called."""
+        return repr(self)
+
+    @property
+    def boldness(self) -> float:
+        """The place in the family: 0 is the most careful, 1 the least."""
+        return 1.0
+
+    @property
+    def setting(self) -> str:
+        """What tells this strategy from the others of its family."""
+        return ""
+
+    # --- how it explains itself ---
+
+    def reason(self, compared: Comparison) -> str:
+        """Why this action and not the other, for a record with gaps."""
+        return f"{compared.action} has the highest score, {compared.score}; {compared.other} has {compared.other_score}"
+
+    @property
+    def gain_words(self) -> str:
+        """In which reward the value of a measurement is expressed."""
+        return "on average"
+
+
+class Imputation(Strategy):
+    """The best action for the most likely completion x̂ (eq 5)."""
+
+    in_reward_units: ClassVar[bool] = True
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return table.prices[0]
+
+    @property
+    def family(self) -> str:
+        return BY_C  # its limit c → 1
+
+    @property
+    def setting(self) -> str:
+        return "imputation"
+
+    def reason(self, compared: Comparison) -> str:
+        return (
+            f"for the most likely values of what is missing, {compared.action} brings {compared.score}; "
+            f"{compared.other} brings {compared.other_score}"
+        )
+
+
+class MaximumExpectedReward(Strategy):
+    """The action with the highest expected reward over the completions (eq 6)."""
+
+    in_reward_units: ClassVar[bool] = True
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return table.expected
+
+    @property
+    def family(self) -> str:
+        return BY_TAIL  # its risk 1
+
+    @property
+    def setting(self) -> str:
+        return "expected"
+
+    def reason(self, compared: Comparison) -> str:
+        return (
+            f"{compared.action} has the best expected reward, {compared.score}; {compared.other} follows with "
+            f"{compared.other_score}"
+        )
+
+
+class Conservative(Strategy):
+    """The action whose reward is best in the worst case that is still plausible (eq 7).
+
+    risk, c: how the plausible set is bounded, see `prudent.decide.PlausibleSet`; by default risk=0.05.
+    paper_literal: ask the model for candidates as the paper draws them: from the prior, with no cell held fixed.
+
+    >>> Conservative(risk=0.05)
+    Conservative(risk=0.05)
+    >>> Conservative(c=1.5)
+    Traceback (most recent call last):
+        ...
+    prudent.errors.InputProblem: The 'c' parameter of Conservative must be in [0, 1). Got 1.5 instead.
+    """
+
+    in_reward_units: ClassVar[bool] = True
+    needs_worst_case: ClassVar[bool] = True
+    plausible: PlausibleSet
+    paper_literal: bool = False
+
+    def __init__(self, risk: float | None = None, c: float | None = None, paper_literal: bool = False):
+        self.plausible = PlausibleSet(risk, c, owner="Conservative")
+        check("Conservative", {"paper_literal": TRUTH}, {"paper_literal": paper_literal})
+        require(not paper_literal or c is not None, "Conservative", "paper_literal", "come with 'c'", paper_literal)
+        self.paper_literal = paper_literal
+
+    @property
+    def risk(self) -> float | None:
+        return self.plausible.risk
+
+    @property
+    def c(self) -> float | None:
+        return self.plausible.c
+
+    def __repr__(self) -> str:
+        literal = ", paper_literal=True" if self.paper_literal else ""
+        return f"Conservative(c={self.c}{literal})" if self.c is not None else f"Conservative(risk={self.risk})"
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return self.plausible.worst(table)
+
+    @property
+    def plausible_set(self) -> PlausibleSet:
+        return self.plausible
+
+    @property
+    def literal(self) -> bool:
+        return self.paper_literal
+
+    @property
+    def family(self) -> str:
+        return BY_RISK if self.c is None else BY_C
+
+    @property
+    def boldness(self) -> float:
+        return float(self.risk or 0.0) if self.c is None else self.c
+
+    @property
+    def setting(self) -> str:
+        return f"{self.boldness:g}"
+
+    def reason(self, compared: Comparison) -> str:
+        return (
+            f"{compared.action} is no worse than {compared.score} in any plausible case; {compared.other} could be as "
+            f"bad as {compared.other_score}"
+        )
+
+    @property
+    def gain_words(self) -> str:
+        return "in the worst plausible case"
+
+
+class TailAverse(Strategy):
+    """The action with the best mean over the worst `risk` share of the completions' weight (CVaR).
+
+    Unlike max-min it does not depend on the number of gaps, and it gives up less of the mean for the same tail.
+    `measure="quantile"` looks at the quantile itself instead of the mean beyond it.
+    """
+
+    in_reward_units: ClassVar[bool] = True
+    risk: float
+    measure: Literal["cvar", "quantile"]
+
+    def __init__(self, risk: float = 0.2, measure: Literal["cvar", "quantile"] = "cvar"):
+        check("TailAverse", {"risk": number(0, 1, "(]"), "measure": one_of("cvar", "quantile")}, locals())
+        self.risk, self.measure = risk, measure
+
+    def __repr__(self) -> str:
+        return f"TailAverse(risk={self.risk})" if self.measure == "cvar" else f"TailAverse(risk={self.risk}, quantile)"
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        order = jnp.argsort(table.prices, axis=0)
+        prices = jnp.take_along_axis(table.prices, order, axis=0)
+        weights = table.weights[order]
+        before = jnp.cumsum(weights, axis=0) - weights
+        if self.measure == "quantile":
+            # the first price at which the mass reaches `risk`; float sums may end just below 1
+            reached = (before + weights >= self.risk - 1e-6) & (weights > 0)
+            return jnp.take_along_axis(prices, jnp.argmax(reached, axis=0)[None], axis=0)[0]
+        taken = jnp.clip(self.risk - before, 0.0, weights)
+        return jnp.sum(taken * prices, axis=0) / jnp.sum(taken, axis=0)
+
+    @property
+    def tail(self) -> float:
+        return self.risk
+
+    @property
+    def family(self) -> str:
+        return BY_TAIL if self.measure == "cvar" else BY_QUANTILE
+
+    @property
+    def boldness(self) -> float:
+        return self.risk
+
+    @property
+    def setting(self) -> str:
+        return f"{self.risk:g}"
+
+    def reason(self, compared: Comparison) -> str:
+        if self.measure == "quantile":
+            return (
+                f"leaving out the worst {percent(self.risk)} of cases, {compared.action} is no worse than "
+                f"{compared.score}; {compared.other} could be as bad as {compared.other_score}"
+            )
+        return (
+            f"over the worst {percent(self.risk)} of cases, {compared.action} averages {compared.score}; "
+            f"{compared.other} averages {compared.other_score}"
+        )
+
+    @property
+    def gain_words(self) -> str:
+        return "on average over the worst cases"
+
+
+class MostOftenBest(Strategy):
+    """The action that is best in most of the completions' weight (the mode rule of the paper's introduction)."""
+
+    in_shares: ClassVar[bool] = True
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return table.best_frequency
+
+    def reason(self, compared: Comparison) -> str:
+        return (
+            f"{compared.action} is the best action in {compared.score} of what the gaps may hold, {compared.other} in "
+            f"{compared.other_score}"
+        )
+
+
+class BestFrequencyLottery(Strategy):
+    """A stochastic policy: each action with the probability that it is the best (paper's introduction).
+
+    The draw depends on the record and the policy's seed alone, so a record asked about twice gets the same answer.
+    """
+
+    stochastic: ClassVar[bool] = True
+    in_shares: ClassVar[bool] = True
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        return table.best_frequency
+
+    def reason(self, compared: Comparison) -> str:
+        return (
+            f"each action is drawn with the probability that it is the best one, and the draw fell on "
+            f"{compared.action} ({compared.score}); {compared.other} had {compared.other_score}"
+        )
+
+
+BY_TAIL, BY_QUANTILE, BY_RISK, BY_C = "tail", "tail, quantile", "conservative, by risk", "conservative, by c"

@@ -1,0 +1,103 @@
+"""Support: how likely what a policy wants was in the log, and on which rows its weight lies."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.evaluation.decisions import referred_rows
+from prudent.propensity import OUTSIDE_SUPPORT, FittedPropensity
+from prudent.table import label_text
+
+HEAVIEST = 0.01  # the share of rows that is looked at as the heaviest
+SMALLEST_EDGE = 0.01  # weights below this are as good as none, and share a bin
+
+
+@dataclass(frozen=True)
+class Support:
+    """The probability that the log's own policy gave to the action that this policy wants, over the rows it decides.
+
+    A policy that mixes actions counts each by its probability. Where only the probabilities of taken actions are
+    known, the rows that agree with the policy stand for all, each by its weight.
+
+    outside: the share of all rows where that probability is below 0.01; a row decided as logged is never outside.
+    action: what it wants most often there; None where nothing is outside.
+    """
+
+    smallest: float
+    first_percentile: float
+    fifth_percentile: float
+    outside: float
+    action: str | None
+
+
+@dataclass(frozen=True)
+class WeightHistogram:
+    """Rows by weight: bin i holds weights above `edges[i]` and up to `edges[i + 1]`.
+
+    unmatched: rows of weight 0, where the policy would never do what was done.
+    shares: of all the weight, the part in each bin.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    shares: tuple[float, ...]
+    unmatched: int
+
+
+def support(propensity: FittedPropensity, chances: np.ndarray, weights: np.ndarray) -> Support:
+    """From the policy's probabilities [row, action], NaN in rows decided as logged, and its weights."""
+    decided = ~referred_rows(chances)
+    if propensity.probabilities is not None:
+        rows, actions = np.nonzero(chances > 0)
+        likely, mass = propensity.probabilities[rows, actions], chances[rows, actions]
+    else:
+        rows = np.flatnonzero(decided & (weights > 0))
+        likely, actions, mass = propensity.taken[rows], propensity.actions[rows], weights[rows]
+    if not len(rows):
+        return Support(math.nan, math.nan, math.nan, math.nan if decided.any() else 0.0, None)
+    order = np.argsort(likely, kind="stable")
+    reached = np.cumsum(mass[order])
+    at = np.minimum(np.searchsorted(reached, np.array([0.0, 0.01, 0.05]) * reached[-1]), len(order) - 1)
+    smallest, first, fifth = map(float, likely[order[at]])
+    outside = np.where(likely < OUTSIDE_SUPPORT, mass, 0.0)
+    of_action = np.bincount(actions, outside, len(propensity.action_labels))
+    wanted = label_text(propensity.action_labels[int(np.argmax(of_action))]) if of_action.any() else None
+    return Support(smallest, first, fifth, float(outside.sum() / reached[-1] * decided.mean()), wanted)
+
+
+def heaviest_share(weights: np.ndarray) -> float:
+    """The part of all the weight that the heaviest 1 % of rows carry (at least one row).
+
+    >>> heaviest_share(np.array([0.0, 1.0, 3.0, 0.0]))
+    0.75
+    """
+    heaviest = math.ceil(HEAVIEST * len(weights))
+    total = float(weights.sum())
+    return float(np.partition(weights, -heaviest)[-heaviest:].sum()) / total if total > 0 else math.nan
+
+
+def weight_histogram(weights: np.ndarray) -> WeightHistogram:
+    """Bins with edges at 1, 2 and 5 times powers of ten.
+
+    >>> weight_histogram(np.array([0.0, 1.0, 1.0, 2.0, 4.0]))
+    WeightHistogram(edges=(0.0, 1.0, 2.0, 5.0), counts=(2, 1, 1), shares=(0.25, 0.25, 0.5), unmatched=1)
+    """
+    positive = weights[weights > 0]
+    edges = _edges(float(positive.min()), float(positive.max())) if len(positive) else np.array([0.0, 1.0])
+    place, bins = np.searchsorted(edges, positive, side="left") - 1, len(edges) - 1
+    total = float(positive.sum())
+    shares = np.bincount(place, positive, bins) / (total if total > 0 else 1.0)
+    counts = np.bincount(place, minlength=bins)
+    return WeightHistogram(
+        tuple(edges.tolist()), tuple(counts.tolist()), tuple(shares.tolist()), len(weights) - len(positive)
+    )
+
+
+def _edges(smallest: float, largest: float) -> np.ndarray:
+    """0, then readable numbers: from the first not below the smallest weight to the first not below the largest."""
+    top = max(largest, SMALLEST_EDGE)
+    powers = range(math.floor(math.log10(SMALLEST_EDGE)), math.ceil(math.log10(top)) + 1)
+    readable = np.array([float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)])
+    first, last = np.searchsorted(readable, [max(smallest, SMALLEST_EDGE), top])
+    return np.concatenate([[0.0], readable[first : last + 1]])

@@ -1,0 +1,88 @@
+"""Average effects of one action against another, as per-row terms: what each row says about a difference in outcomes.
+
+T is 1 in treated rows, e the probability of treatment, R the outcome, q1 and q0 the prices of the two actions. A row
+only ever needs the probability of the action that was taken there: e where it was treated, 1 − e where it was not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.evaluation.row_terms import Terms
+
+
+@dataclass(frozen=True, eq=False)
+class TwoArms:
+    """A study of two actions, row by row, in the table's own units and sign; `taken` is the probability of the action
+    that was taken; `prices` are [row, 2], of the control and of the treatment, and `informed` are those that take in
+    the row's own outcome, where there are such: they say more of the row, and would flatter a residual."""
+
+    treated: np.ndarray
+    taken: np.ndarray
+    outcomes: np.ndarray
+    prices: np.ndarray
+    informed: np.ndarray | None = None
+
+    @property
+    def propensity(self) -> np.ndarray:
+        """The probability of treatment."""
+        return np.where(self.treated, self.taken, 1 - self.taken)
+
+    @property
+    def priced_effects(self) -> np.ndarray:
+        best = self.prices if self.informed is None else self.informed
+        return best[:, 1] - best[:, 0]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """q1 − q0 + T(R − q1)/e − (1 − T)(R − q0)/(1 − e): on average over like rows, their effect."""
+        own = np.where(self.treated, self.prices[:, 1], self.prices[:, 0])
+        signs = np.where(self.treated, 1.0, -1.0)
+        return self.prices[:, 1] - self.prices[:, 0] + signs * (self.outcomes - own) / self.taken
+
+    @property
+    def odds(self) -> np.ndarray:
+        """Of the other arm, for the row: it turns an arm's rows into a likeness of the other arm's."""
+        return (1 - self.taken) / self.taken
+
+
+def _average(arms: TwoArms) -> Terms:
+    return Terms.mean(arms.scores)
+
+
+def _on_treated(arms: TwoArms) -> Terms:
+    return Terms.ratio(
+        np.where(arms.treated, 1.0, -arms.odds) * (arms.outcomes - arms.prices[:, 0]), arms.treated * 1.0
+    )
+
+
+def _on_control(arms: TwoArms) -> Terms:
+    return Terms.ratio(
+        np.where(arms.treated, arms.odds, -1.0) * (arms.outcomes - arms.prices[:, 1]), ~arms.treated * 1.0
+    )
+
+
+def _weighted(arms: TwoArms, weights: np.ndarray) -> Terms:
+    treated, control = weights * arms.treated, weights * ~arms.treated
+    return Terms.ratio(treated * arms.outcomes, treated) - Terms.ratio(control * arms.outcomes, control)
+
+
+def _priced(arms: TwoArms, rows: np.ndarray) -> Terms:
+    return Terms.ratio(arms.priced_effects * rows, rows * 1.0)
+
+
+ESTIMATES: dict[tuple[str, str], Callable[[TwoArms], Terms]] = {
+    ("ATE", "aipw"): _average,
+    ("ATE", "ipw"): lambda arms: _weighted(arms, 1 / arms.taken),
+    ("ATE", "outcome model"): lambda arms: _priced(arms, np.ones(len(arms.treated))),
+    ("ATE", "difference in means"): lambda arms: _weighted(arms, np.ones(len(arms.treated))),
+    ("ATT", "aipw"): _on_treated,
+    ("ATT", "ipw"): lambda arms: _weighted(arms, np.where(arms.treated, 1.0, arms.odds)),
+    ("ATT", "outcome model"): lambda arms: _priced(arms, arms.treated),
+    ("ATC", "aipw"): _on_control,
+    ("ATC", "ipw"): lambda arms: _weighted(arms, np.where(arms.treated, arms.odds, 1.0)),
+    ("ATC", "outcome model"): lambda arms: _priced(arms, ~arms.treated),
+}
+"""By estimand and estimator: the effect on all rows, on the treated and on the control rows; doubly robust (AIPW),
+self-normalised inverse propensities, the prices alone, and, for comparison, the plain difference in means."""

@@ -1,0 +1,60 @@
+"""A policy's value, or the difference of two, split into what is known and what depends on uncertain weights.
+
+Two policies are compared where they differ. With z the inverse propensity of the logged action,
+V₁ − V₂ = E(θ̂₁ − θ̂₂) + E[(π₁(A) − π₂(A)) z (R − θ̂)], and where π₁(A) = π₂(A) no weight matters. The rows where π₁(A)
+is larger and those where it is smaller each weigh E½Σₐ|π₁(a) − π₂(a)| in all, the share of decisions on which the two
+differ, so each side is that share times a weighted mean of its own. A row that one of the two leaves as logged has a
+known outcome there; of the other's weight π₁(A) z only what goes beyond the logged decision itself can move.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prudent.evaluation.decisions import referred_rows
+from prudent.evaluation.evaluation import Evaluation
+from prudent.evaluation.sensitivity.weight_bounds import Contrast, Part
+
+
+def contrast(evaluation: Evaluation, policy: str, other: str | None = None) -> Contrast:
+    """A policy's value, or its difference to another's, with weights that depend on Γ; in the inner sign."""
+    evidence, own = evaluation.evidence(policy), _Chances.of(evaluation, policy)
+    errors, odds = evidence.rewards - evidence.logged_prices, 1 / evaluation.propensity.taken - 1
+    if other is None:
+        return Contrast(evidence.policy_prices, np.ones(len(errors)), (own.part(own.taken, odds, errors),))
+    theirs = _Chances.of(evaluation, other)
+    prices = evidence.policy_prices - evaluation.evidence(other).policy_prices
+    alike, single = own.referred & theirs.referred, own.referred ^ theirs.referred
+    apart = np.sum(np.abs(own.filled - theirs.filled), axis=1) / 2
+    otherwise = 1 - np.where(own.referred, theirs.taken, own.taken)  # of rows that one of the two leaves as logged
+    share = np.where(alike, 0.0, np.where(single, otherwise, apart))
+    return Contrast(prices, share, (own.against(theirs, odds, errors), theirs.against(own, odds, -errors)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chances:
+    """Which rows a policy leaves as logged, its probabilities elsewhere [row, action], and those of what was done."""
+
+    referred: np.ndarray
+    filled: np.ndarray
+    taken: np.ndarray
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, policy: str) -> "_Chances":
+        chances, log = evaluation.probabilities[policy], evaluation.log
+        referred = referred_rows(chances)
+        filled = np.where(referred[:, None], 0.0, chances)
+        return cls(referred, filled, np.where(referred, 1.0, filled[np.arange(len(log)), log.actions]))
+
+    def part(self, share: np.ndarray, odds: np.ndarray, errors: np.ndarray) -> Part:
+        """Rows weigh `share` times their inverse propensity; what is left as logged weighs one."""
+        return Part(errors, share, np.where(self.referred, 0.0, share * odds))
+
+    def against(self, other: "_Chances", odds: np.ndarray, errors: np.ndarray) -> Part:
+        """The rows where this policy takes the logged action more often than the other, weighted by how much more."""
+        both = ~self.referred & ~other.referred
+        more = np.where(both, np.maximum(self.taken - other.taken, 0.0), 0.0)
+        # against what is left as logged π z − 1 = π (z − 1) − (1 − π): the row that both decide alike cancels
+        only = ~self.referred & other.referred
+        base = np.where(self.referred & ~other.referred, 1 - other.taken, more)
+        return Part(errors, base, np.where(only, self.taken, more) * odds)

@@ -1,0 +1,150 @@
+"""What prices and propensities become when empty cells are systematically higher or lower than the records say."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from prudent.decide import HasDoubt, Model
+from prudent.evaluation.cross_fitting import CrossFitted
+from prudent.models import Fitted, encoded_rows, read_by
+from prudent.networks import layout_of
+from prudent.propensity import (
+    FLOOR,
+    FittedPropensity,
+    LapsingRule,
+    across_folds,
+    deal_folds,
+    learning_from_some,
+    single_thread,
+)
+from prudent.table import Log, Schema
+
+ROUNDS, FOLDS, PENALTY = 4, 2, 1.0
+LEAST_NOISE = 1e-2  # of the rewards' spread: a model that claims to know outcomes exactly would rule out what happened
+
+
+class Shifted(NamedTuple):
+    """Expected rewards [row, action], and whole records in the light of how each row went, [row, draw, attribute].
+
+    Records are equally likely draws of p(x | x̃, R) as if the action had been forced: what was done says nothing yet.
+    """
+
+    prices: np.ndarray
+    records: np.ndarray
+
+
+def shifted_completions(
+    fitted: Fitted | CrossFitted, log: Log, shift: np.ndarray, completions: int, imputations: int
+) -> Shifted:
+    """When `shift` [attribute] is added to the completed cells; cross-fitted models answer for unseen rows."""
+    if isinstance(fitted, Fitted):
+        return _of_model(fitted, log, shift, completions, imputations)
+    which = fitted.unseen(log)
+    prices = np.zeros((len(log), len(log.action_labels)))
+    records = np.zeros((len(log), imputations, len(log.schema)), np.float32)
+    for index, model in enumerate(fitted.models):
+        rows = np.flatnonzero(which == index)
+        if len(rows):
+            prices[rows], records[rows] = _of_model(model, log.take(rows), shift, completions, imputations)
+    return Shifted(prices, records)
+
+
+def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imputations: int) -> Shifted:
+    own, policy = read_by(log, fitted), fitted.policy(completions=completions)
+    points = jnp.asarray((np.arange(imputations) + 0.5) / imputations, jnp.float32)
+    moved, spread = jnp.asarray(shift, jnp.float32), jnp.float32(max(float(own.rewards.std()), 1e-6))
+    bounds = layout_of(own.schema).bounds
+    parts, start = [], 0
+    for values, observed in policy.pricing.chunks(encoded_rows(own)):
+        index = np.minimum(np.arange(start, start + len(values)), len(own) - 1)
+        actions, rewards = jnp.asarray(own.actions[index]), jnp.asarray(own.rewards[index], jnp.float32)
+        found = _shifted(
+            fitted.model, values, observed, actions, rewards, policy.pricing.uniforms, moved, *bounds, spread, points
+        )
+        parts.append([np.asarray(one) for one in found])
+        start += len(values)
+    prices, records = (np.concatenate([part[at] for part in parts])[: len(own)] for at in (0, 1))
+    return Shifted(prices.astype(np.float64), records)
+
+
+def _noise(
+    model: Model, records: Float[Array, "draw attribute"], action: Array, spread: Float[Array, ""]
+) -> Float[Array, " draw"]:
+    """How single outcomes scatter around their price; a model that does not say is given half the rewards' spread."""
+    if not isinstance(model, HasDoubt):
+        return jnp.full(len(records), spread / 2)
+    return jnp.maximum(jax.vmap(model.noise)(records)[:, action], LEAST_NOISE * spread)
+
+
+@eqx.filter_jit
+def _shifted(
+    model: Model,
+    values: Float[Array, "row attribute"],
+    observed: Bool[Array, "row attribute"],
+    actions: Int[Array, " row"],
+    rewards: Float[Array, " row"],
+    uniforms: Float[Array, "member sample uniform"],
+    shift: Float[Array, " attribute"],
+    low: Float[Array, " attribute"],
+    high: Float[Array, " attribute"],
+    spread: Float[Array, ""],
+    points: Float[Array, " draw"],
+) -> tuple[Float[Array, "row action"], Float[Array, "row draw attribute"]]:
+    """One program for every shift: the shift is an argument."""
+
+    def one(values: Array, observed: Array, action: Array, reward: Array) -> tuple[Array, Array]:
+        drawn = model.complete(values, observed, uniforms, False)
+        moved = jax.vmap(lambda own: jnp.clip(own + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
+        prices = jnp.mean(jax.vmap(model.price)(moved), axis=1)
+        noise = _noise(model, moved, action, spread)
+        fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)
+        likely = jnp.cumsum(jax.nn.softmax(drawn.log_weights + fit))
+        picked = jnp.minimum(jnp.searchsorted(likely, points * likely[-1]), likely.size - 1)
+        return jnp.exp(drawn.log_weights) @ prices, moved[picked]
+
+    return jax.vmap(one)(values, observed, actions, rewards)
+
+
+def propensity_given_records(log: Log, schema: Schema, records: np.ndarray, seed: int) -> FittedPropensity:
+    """The probability of the logged action when those who decided knew the whole record, from draws of it.
+
+    What was done then says something about what they knew: p(x | x̃, A, R) ∝ p(x | x̃, R) e(A | x), so that the mean of
+    1/e(A | x) given all that happened is one over the mean of e(A | x) over draws in which the action has no say. The
+    rule e itself, with lapses, is found by stochastic EM: each row's record is drawn in proportion to e(A | x), and the
+    rule is learnt again; in folds, so that a row's rule has not seen its action.
+    """
+    n_actions, every = len(log.action_labels), np.arange(records.shape[1])
+
+    def chances(rule: LapsingRule, rows: np.ndarray) -> np.ndarray:
+        own = [rule.probabilities(_features(schema, records[rows, draw])) for draw in every]
+        return np.stack([one[np.arange(len(rows)), log.actions[rows]] for one in own], axis=1)
+
+    def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        random, likely, rule = np.random.default_rng(seed), np.ones((len(train), len(every))), None
+        for _ in range(ROUNDS):
+            mass = np.cumsum(likely, axis=1)
+            draw = np.sum(mass < random.random((len(train), 1)) * mass[:, -1:], axis=1)
+            features = _features(schema, records[train, np.minimum(draw, len(every) - 1)])
+            rule = LapsingRule.fit(features, log.actions[train], n_actions, PENALTY)
+            likely = chances(rule, train)
+        assert rule is not None  # there is at least one round
+        return chances(rule, rows)
+
+    with single_thread():
+        each = across_folds(deal_folds(log, FOLDS, seed), learning_from_some(predict, seed))
+    return FittedPropensity(np.maximum(each.mean(axis=1), FLOOR), None, log.actions, log.action_labels)
+
+
+def _features(schema: Schema, records: np.ndarray) -> np.ndarray:
+    """Numbers as they are encoded, categories one-hot: [row, feature]."""
+    parts = [
+        np.eye(column.levels)[np.round(records[:, at]).astype(np.int64)]
+        if column.likelihood == "categorical"
+        else records[:, at, None].astype(np.float64)
+        for at, column in enumerate(schema.columns)
+    ]
+    return np.concatenate(parts, axis=1)

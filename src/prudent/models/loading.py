@@ -1,0 +1,77 @@
+"""Loading a saved model: the classes that a model folder may name, and nothing else."""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+
+from prudent.errors import InputProblem
+from prudent.models.causal import CausalPVAE
+from prudent.models.conditional import CPVAE
+from prudent.models.fitted import Fitted
+from prudent.models.fitting import FitReport, Sizes
+from prudent.models.similarity import SPVAE
+from prudent.models.storage import damaged, filled, read_description
+from prudent.networks import Training, use_compilation_cache
+from prudent.propensity import PROPENSITIES
+from prudent.table import ActionLabel, Roles, Schema
+
+SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (CausalPVAE, SPVAE, CPVAE)}
+
+
+def load(path: str | PathLike[str]) -> Fitted:
+    """Read a fitted model from a folder; refuses unknown versions and damaged files with a sentence."""
+    use_compilation_cache()
+    folder = Path(path)
+    description = read_description(folder)
+    try:
+        settings = _settings_from_json(SETTINGS[description["model"]], description["settings"])
+        schema = Schema.from_json(description["schema"])
+        labels = _labels(description["action_labels"])
+        report = description["report"]
+        report = FitReport(
+            **{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])}
+        )
+        minimize = bool(description["minimize"])
+        roles = _roles(description["roles"])
+        file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
+        # shapes only: settings that ask for absurd sizes must not be given the memory
+        blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
+    except InputProblem:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise damaged(folder / "model.json", f"it lacks or garbles {problem}") from problem
+    model, seen = filled(blank, folder, file, digest)
+    return Fitted(model, settings, schema, labels, minimize, report, roles, seen)
+
+
+def _labels(stored: Any) -> tuple[ActionLabel, ...]:
+    if (
+        not isinstance(stored, list)
+        or not stored
+        or not all(isinstance(one, str | int | float | bool) for one in stored)
+    ):
+        raise ValueError("the action labels")
+    return tuple(stored)
+
+
+def _roles(stored: Any) -> Roles:
+    roles = Roles(**stored)
+    texts = isinstance(roles.action, str) and isinstance(roles.reward, str)
+    if not texts or not isinstance(roles.propensity, str | None):
+        raise ValueError("the names of the log's columns")
+    return roles
+
+
+def _settings_from_json(cls: Callable[..., Any], stored: dict[str, Any]) -> Any:
+    values = dict(stored)
+    if "weights" in values:  # the name of 'propensity' in CausalPVAE until 0.2
+        values["propensity"] = values.pop("weights")
+    values["sizes"], values["training"] = Sizes(**values["sizes"]), Training(**values["training"])
+    for name, value in values.items():
+        if isinstance(value, dict):
+            own = dict(value)
+            values[name] = PROPENSITIES[own.pop("propensity")](**own)
+    return cls(**values)

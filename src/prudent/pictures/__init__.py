@@ -1,9 +1,0 @@
-"""Pictures without dependencies: a few marks on a canvas, axes with round ticks, charts of series, and the picture of
-one decision. Each is a `Picture`, which notebooks show and `svg()` writes as one self-contained file."""
-
-from prudent.pictures.charts import Series, scatter_lines
-from prudent.pictures.picture import Picture
-from prudent.pictures.prices import PriceRow, price_rows
-from prudent.pictures.text import Figures
-
-__all__ = ["Figures", "Picture", "PriceRow", "Series", "price_rows", "scatter_lines"]

@@ -1,0 +1,28 @@
+"""propensity."""
+
+from prudent.propensity.default import PROPENSITIES as PROPENSITIES
+from prudent.propensity.default import propensity_or_default as propensity_or_default
+from prudent.propensity.design_matrices import BOOSTED_COLUMNS as BOOSTED_COLUMNS
+from prudent.propensity.design_matrices import BOOSTED_LEVELS as BOOSTED_LEVELS
+from prudent.propensity.design_matrices import across_folds as across_folds
+from prudent.propensity.design_matrices import deal_folds as deal_folds
+from prudent.propensity.design_matrices import expected_table as expected_table
+from prudent.propensity.design_matrices import learning_from_some as learning_from_some
+from prudent.propensity.design_matrices import native_table as native_table
+from prudent.propensity.design_matrices import numeric_table as numeric_table
+from prudent.propensity.design_matrices import single_thread as single_thread
+from prudent.propensity.design_matrices import standardised as standardised
+from prudent.propensity.learners import FLOOR as FLOOR
+from prudent.propensity.learners import BestGuess as BestGuess
+from prudent.propensity.learners import Boosted as Boosted
+from prudent.propensity.learners import ImputedLogistic as ImputedLogistic
+from prudent.propensity.learners import Known as Known
+from prudent.propensity.learners import Propensity as Propensity
+from prudent.propensity.learners import Stacked as Stacked
+from prudent.propensity.overlap import FEW_ROWS as FEW_ROWS
+from prudent.propensity.overlap import OUTSIDE_SUPPORT as OUTSIDE_SUPPORT
+from prudent.propensity.overlap import ActionOverlap as ActionOverlap
+from prudent.propensity.overlap import FittedPropensity as FittedPropensity
+from prudent.propensity.overlap import Overlap as Overlap
+from prudent.propensity.overlap import effective_rows as effective_rows
+from prudent.propensity.robust_logistic import LapsingRule as LapsingRule

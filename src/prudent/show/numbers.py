@@ -1,0 +1,71 @@
+"""How numbers are written: rewards with the same decimals, shares in percent."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Writes numbers that belong together with the same decimals, enough to tell them apart, and where they are huge
+    or tiny with the same power of ten.
+
+    >>> figures = Figures.of([-2.6134, -0.5, 1.25])
+    >>> figures(-2.6134), figures(-0.0004), figures(float("nan"))
+    ('−2.61', '0.00', '–')
+    >>> Figures.of([2.5e9, 1e9])(2.5e9)
+    '2.500×10⁹'
+    """
+
+    decimals: int = 2
+    exponent: int = 0
+
+    @classmethod
+    def of(cls, numbers: Iterable[float | None]) -> "Figures":
+        finite = [number for number in numbers if number is not None and math.isfinite(number)]
+        largest = max((abs(number) for number in finite), default=0.0)
+        if largest == 0:
+            return cls()
+        spread = max(finite) - min(finite)
+        if spread < 1e-6 * largest:  # float noise tells nothing apart
+            spread = largest
+        exponent = thousands(largest) if largest >= 1e7 or largest < 1e-4 else 0
+        return cls(min(max(math.ceil(2.5 - math.log10(spread) + exponent), 0), 8), exponent)
+
+    def __call__(self, number: float | None) -> str:
+        if number is None or math.isnan(number):
+            return "–"
+        if math.isinf(number):
+            return "∞" if number > 0 else "−∞"
+        digits = _signed(f"{number / 10.0**self.exponent:.{self.decimals}f}")
+        return digits + power_of_ten(self.exponent)
+
+
+def thousands(number: float) -> int:
+    """The exponent of the largest power of a thousand that is not above a number."""
+    return 3 * math.floor(math.log10(number) / 3 + 1e-9)
+
+
+def power_of_ten(exponent: int) -> str:
+    """The factor that numbers shown without it must be multiplied by; nothing for 1.
+
+    >>> power_of_ten(-6), power_of_ten(0)
+    ('×10⁻⁶', '')
+    """
+    return f"×10{str(exponent).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" if exponent else ""
+
+
+def _signed(digits: str) -> str:
+    """With a true minus sign, and no minus before a zero."""
+    return digits.lstrip("-") if float(digits) == 0 else digits.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Whole percents, but neither none of what is there nor all of what is not.
+
+    >>> percent(0.244), percent(0.0004), percent(0.9999), percent(1.0)
+    ('24 %', 'under 1 %', 'over 99 %', '100 %')
+    """
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 - 1e-6 else f"{share:.0%}".replace("%", " %")

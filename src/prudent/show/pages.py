@@ -1,0 +1,82 @@
+"""What the package's pages share: one look for screen, dark screen, phone and print, and nothing from outside."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from prudent.show.pictures.text import escaped
+
+STYLE = """
+.prudent{--ink:#1f2a35;--soft:#566370;--rule:#dfe4e8;--paper:#fff;--wash:#e2eefa;--chosen:#0b5fa5;--warning:#b8480a;
+background:var(--paper);color:var(--ink);font:15px/1.5 Helvetica,Arial,'Liberation Sans',sans-serif;max-width:760px;
+margin:0 auto;padding:28px 32px;box-sizing:border-box;overflow-wrap:break-word}
+.prudent h1{font-size:25px;line-height:1.25;margin:0 0 10px;color:var(--chosen)}
+.prudent h2{font-size:15px;margin:26px 0 6px}
+.prudent p{margin:0 0 8px}
+.prudent .row,.prudent footer,.prudent .soft{color:var(--soft);font-size:13px}
+.prudent .status,.prudent .flags{border-left:3px solid var(--warning);padding-left:10px}
+.prudent h1.none{color:var(--warning)}
+.prudent .why{font-size:16px}
+.prudent .scroll{overflow-x:auto}
+.prudent figure{margin:18px -10px}
+.prudent svg{display:block;width:100%}
+.prudent table{border-collapse:collapse;width:100%;font-size:13.5px}
+.prudent th,.prudent td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top}
+.prudent thead th{color:var(--soft);font-weight:normal}
+.prudent tbody th{font-weight:normal}
+.prudent .numbers th:not(:first-child),.prudent .numbers td{text-align:right;padding-right:0;padding-left:12px;
+font-variant-numeric:tabular-nums}
+.prudent .numbers td{white-space:nowrap}
+.prudent .numbers th:first-child{min-width:7em}
+.prudent tr.about>*,.prudent tr.candidate>*{font-weight:bold}
+.prudent tr.about>*{background:var(--wash)}
+.prudent tr.barred>*{color:var(--soft)}
+.prudent .cells{display:grid;grid-template-columns:2fr 3fr;column-gap:36px}
+@media screen and (max-width:620px){.prudent{padding:22px 18px}.prudent .cells{display:block}}
+.prudent .scroll+p{margin-top:8px}
+.prudent ul{margin:0;padding-left:20px}
+.prudent footer{margin-top:26px;padding-top:10px;border-top:1px solid var(--rule)}
+@media screen and (prefers-color-scheme:dark){.prudent{--ink:#e4e9ee;--soft:#a9b4be;--rule:#323b44;--paper:#14181c;
+--wash:#1b2936;--chosen:#6cb4ee;--warning:#f29a63}}
+@media print{.prudent{padding:0;font-size:9.5pt;line-height:1.4;max-width:none}.prudent h1{font-size:17pt}
+.prudent .why{font-size:10.5pt}.prudent h2{font-size:10.5pt;margin-top:14px}.prudent table{font-size:9pt}
+.prudent th,.prudent td{padding-top:2px;padding-bottom:2px}.prudent figure{margin:8px 0}
+.prudent .row,.prudent .soft,.prudent footer{font-size:8.5pt}.prudent footer{margin-top:14px}
+.prudent+.prudent{break-before:page}
+.prudent figure,.prudent tr,.prudent ul,.prudent .cells section{break-inside:avoid}.prudent h2{break-after:avoid}
+.prudent tr.about>*{print-color-adjust:exact}}
+"""
+PAGE_STYLE = """
+@page{size:A4;margin:16mm}
+:root{color-scheme:light dark}
+body{margin:0;background:#f1f3f5}
+.prudent+.prudent{margin-top:20px}
+@media screen and (prefers-color-scheme:dark){body{background:#0c0e10}}
+@media print{body{background:none}.prudent+.prudent{margin-top:0}}
+"""
+
+
+def document(title: str, body: str, style: str = "", head: str = "") -> str:
+    """One self-contained page of articles of class `prudent`; all but the title are HTML and CSS as they stand."""
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}<title>{escaped(title)}</title>\n'
+        f"<style>{PAGE_STYLE}{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str] = (), css: str = "") -> str:
+    """A table of texts that scrolls by itself where the screen is narrow; `kinds` are the classes of its rows."""
+    head = "".join(f'<th scope="col">{escaped(own)}</th>' for own in heads)
+    body = "".join(_line(row, kind) for row, kind in zip(rows, kinds or [""] * len(rows), strict=True))
+    whole = f"<table{css_class(css)}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{whole}</div>'
+
+
+def _line(row: Sequence[Any], kind: str) -> str:
+    cells = "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])
+    return f'<tr{css_class(kind)}><th scope="row">{escaped(row[0])}</th>{cells}</tr>'
+
+
+def css_class(name: str) -> str:
+    """As an attribute, or nothing."""
+    return f' class="{name}"' if name else ""

@@ -1,0 +1,24 @@
+"""table."""
+
+from prudent.table.cells import did_you_mean as did_you_mean
+from prudent.table.cells import label_text as label_text
+from prudent.table.cells import row_name as row_name
+from prudent.table.columns import LABELLED as LABELLED
+from prudent.table.columns import Column as Column
+from prudent.table.decision_columns import ActionLabel as ActionLabel
+from prudent.table.decision_columns import read_numbers as read_numbers
+from prudent.table.files import like as like
+from prudent.table.files import read_as_text as read_as_text
+from prudent.table.files import read_table as read_table
+from prudent.table.files import rows_of as rows_of
+from prudent.table.files import to_table as to_table
+from prudent.table.log import ActionSummary as ActionSummary
+from prudent.table.log import Log as Log
+from prudent.table.log import LogSummary as LogSummary
+from prudent.table.log import Roles as Roles
+from prudent.table.log import read_log as read_log
+from prudent.table.requested_kinds import AskedKind as AskedKind
+from prudent.table.requested_kinds import parse_kind as parse_kind
+from prudent.table.requested_kinds import read_kinds as read_kinds
+from prudent.table.schema import Encoded as Encoded
+from prudent.table.schema import Schema as Schema

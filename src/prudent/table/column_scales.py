@@ -1,0 +1,147 @@
+"""What the log shows of a column once its kind is known: location and scale, levels, bounds."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from prudent.errors import InputProblem
+from prudent.table.cells import as_labels, first_stray, natural_order, row_name
+from prudent.table.column_notes import Note
+from prudent.table.columns import LARGEST_COUNT, OTHER, TRUTHS, Column, Kind
+from prudent.table.requested_kinds import check_bounds
+
+MOST_CATEGORIES = 50
+ONE_VALUE = "hold one value only: dropped."
+
+
+class Dropped(Exception):
+    """Why a column is no use as a feature: the note that tells the user."""
+
+    def __init__(self, column: str, why: str, of_many: str):
+        self.note = Note(column, f"Column '{column}' {why}", of_many)
+
+
+def measured(column: Column, cells: pl.Series) -> Column:
+    """Fill in what the log shows of a real, positive, count or date column."""
+    numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
+    _refuse_outside_kind(column, numbers)
+    seen = numbers[np.isfinite(numbers)]
+    if len(seen) == 0:
+        raise no_number(column.name)
+    low, high = float(seen.min()), float(seen.max())
+    if column.kind == "count" and high > LARGEST_COUNT:
+        raise InputProblem(
+            f"Column '{column.name}' reaches {high:.12g}, and a count ends at {LARGEST_COUNT}; "
+            f"say 'positive' or 'real' instead."
+        )
+    location, scale = _location_and_scale(column.transformed(seen))
+    integral = bool(np.all(seen == np.round(seen)))
+    return replace(column, location=location, scale=scale, low=low, high=high, integral=integral)
+
+
+def no_number(name: str) -> Dropped:
+    return Dropped(name, "holds no finite number: dropped.", "hold no finite number: dropped.")
+
+
+def bounded(name: str, cells: pl.Series, bounds: tuple[float, float] | None) -> Column:
+    """A column between bounds, the log's own extremes unless told.
+
+    The scale is never below a quarter of the range, so that a column that hardly ever leaves one end (the pixel in a
+    corner) is not blown up by its tiny deviation.
+    """
+    column = Column(name, "bounded")
+    numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
+    seen = numbers[np.isfinite(numbers)]
+    if len(seen) == 0:
+        raise no_number(name)
+    low, high = bounds or (float(seen.min()), float(seen.max()))
+    if low == high:
+        why = f"so its bounds cannot be seen: dropped; give them, as in kinds={{'{name}': (0, 100)}}."
+        raise Dropped(name, f"holds only {low:.12g}, {why}", ONE_VALUE)
+    check_bounds(name, (low, high))
+    outside = np.isfinite(numbers) & ((numbers < low) | (numbers > high))
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputProblem(
+            f"Column '{name}' cannot be bounded between {low:.12g} and {high:.12g}: {row_name(row)} holds "
+            f"{numbers[row]:.12g}; widen the bounds, or correct or empty such cells."
+        )
+    share = (seen - low) / (high - low)
+    scale = (high - low) * max(float(share.std()), 0.25)
+    integral = bool(np.all(seen == np.round(seen))) and low == round(low) and high == round(high)
+    return Column(name, "bounded", (), low + (high - low) * float(share.mean()), scale, low, high, integral)
+
+
+def _refuse_outside_kind(column: Column, numbers: np.ndarray) -> None:
+    finite = np.isfinite(numbers)
+    if column.kind == "positive":
+        wrong, way_out = finite & (numbers <= 0), "say 'real' instead, or empty such cells"
+    elif column.kind == "count":
+        wrong, way_out = finite & ((numbers < 0) | (numbers != np.round(numbers))), "say 'real' or 'positive' instead"
+    else:
+        return
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputProblem(
+            f"Column '{column.name}' cannot be {column.kind}: {row_name(row)} holds {numbers[row]:.12g}; {way_out}."
+        )
+
+
+def _location_and_scale(transformed: np.ndarray) -> tuple[float, float]:
+    # dividing first keeps squares finite for numbers near the end of float64
+    unit = float(np.abs(transformed).max()) or 1.0
+    shrunk = transformed / unit
+    spread = float(shrunk.std())
+    return float(shrunk.mean()) * unit, (spread if spread > 1e-12 else 1.0) * unit
+
+
+def ordinal(name: str, cells: pl.Series, levels: Sequence[str]) -> Column:
+    if len(levels) < 2 or len(set(levels)) < len(levels):
+        raise InputProblem(f"The levels of column '{name}' must be at least two and all different. Got {list(levels)}.")
+    labels = as_labels(cells)
+    index = labels.replace_strict(list(levels), range(len(levels)), default=None, return_dtype=pl.Int32)
+    stray = first_stray(labels, index)
+    if stray is not None:
+        raise InputProblem(
+            f"Column '{name}' holds {labels[stray]!r} in {row_name(stray)}, which is not among its levels "
+            f"{' < '.join(levels)}; add it to them or empty the cell."
+        )
+    location, scale = _location_and_scale(index.drop_nulls().to_numpy().astype(np.float64))
+    return Column(name, "ordinal", tuple(levels), location, scale, integral=_are_whole(levels))
+
+
+def labelled(name: str, cells: pl.Series, kind: Kind) -> tuple[Column, list[Note]]:
+    counts = (
+        as_labels(cells).drop_nulls().value_counts(name="rows").sort(["rows", cells.name], descending=[True, False])
+    )
+    labels = counts[cells.name].to_list()
+    if kind == "boolean":
+        pair = tuple(sorted(labels, key=lambda label: (truth_order(label), natural_order(label))))
+        if len(pair) == 1:
+            pair = next((truth for truth in TRUTHS if pair[0] in truth), pair)
+        if len(pair) != 2:
+            raise InputProblem(
+                f"Column '{name}' cannot be boolean: it holds {len(pair)} different values; say 'categorical'."
+            )
+        return Column(name, kind, pair, integral=_are_whole(pair)), []
+    if len(labels) <= MOST_CATEGORIES:
+        return Column(name, kind, tuple(sorted(labels, key=natural_order)), integral=_are_whole(labels)), []
+    kept = [label for label in labels if label != OTHER][: MOST_CATEGORIES - 1]
+    note = Note(
+        name,
+        f"Column '{name}' has {len(labels)} categories: the {len(kept)} most frequent are kept, "
+        f"the rest are read as '{OTHER}'.",
+        f"have more than {MOST_CATEGORIES} categories: the most frequent are kept, the rest are read as '{OTHER}'.",
+    )
+    return Column(name, kind, (*sorted(kept, key=natural_order), OTHER), integral=_are_whole(kept)), [note]
+
+
+def _are_whole(labels: Sequence[str]) -> bool:
+    return all(re.fullmatch(r"0|-?[1-9]\d*", label) for label in labels)
+
+
+def truth_order(label: str) -> int:
+    return next((index for pair in TRUTHS for index, spelled in enumerate(pair) if spelled == label), 2)

@@ -1,0 +1,211 @@
+"""One attribute of the record: its kind, and how its cells become numbers a network can use, and back."""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from prudent.errors import InputProblem
+from prudent.table.cells import as_days, as_labels, as_numbers, first_stray, row_name
+
+Kind = Literal["real", "positive", "count", "bounded", "categorical", "ordinal", "boolean", "date"]
+KINDS: tuple[str, ...] = get_args(Kind)
+LABELLED = ("categorical", "ordinal", "boolean")
+
+LARGEST_COUNT = 255
+OTHER = "(other)"
+"""The category that stands for all rare ones where a column has too many; see `column_facts.MOST_CATEGORIES`."""
+
+LARGEST_ENCODED = 1e6
+"""Encoded numbers are held within this, so that a typing slip such as 1e300 cannot turn a network's sums infinite."""
+
+TRUTHS = (
+    *(("False", "True"), ("0", "1"), ("no", "yes"), ("No", "Yes"), ("NO", "YES")),
+    *(("n", "y"), ("N", "Y"), ("f", "t"), ("F", "T")),
+)
+"""Spellings of no and yes; a boolean column spelled in one way understands the others."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """One column encoded: `remarks` are (row, sentence) pairs for the few rows that need one."""
+
+    values: np.ndarray
+    observed: np.ndarray
+    remarks: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """An attribute as the log showed it.
+
+    `location` and `scale` belong to the transformed value (log x for positive, log(1 + x) for count, days for date,
+    the level's index for ordinal); `low` and `high` are the log's extremes, or the bounds of a bounded column, in the
+    user's units (days since 1970-01-01 for dates). `integral` says that decoded values are whole numbers, whole days,
+    or labels that are whole numbers.
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[str, ...] = ()
+    location: float = 0.0
+    scale: float = 1.0
+    low: float = 0.0
+    high: float = 0.0
+    integral: bool = False
+
+    @property
+    def likelihood(self) -> str:
+        """The family a decoder models this column with."""
+        return {"date": "real", "boolean": "categorical"}.get(self.kind, self.kind)
+
+    @property
+    def levels(self) -> int:
+        """How many discrete levels there are; 0 for continuous kinds.
+
+        A count's levels are 0, 1, ... and reach half again (at least 5) beyond the largest in the log.
+        """
+        if self.kind == "count":
+            return int(self.high) + max(5, math.ceil(self.high / 2)) + 1
+        return len(self.categories)
+
+    def encode(self, cells: pl.Series) -> EncodedColumn:
+        """Encode cells whose gaps are null (see `reading.Table.cells`)."""
+        return self._encode_labels(cells) if self.kind in LABELLED else self._encode_numbers(cells)
+
+    def decode(self, values: np.ndarray) -> list[Any]:
+        """Encoded values in the user's units: whole numbers, category names, ISO dates; NaN becomes None."""
+        gaps = np.isnan(values)
+        plain = np.asarray(np.where(gaps, 0.0, values), dtype=np.float64) * self.scale + self.location
+        decoded = self._decode_labels(plain) if self.kind in LABELLED else self._decode_numbers(plain)
+        return [None if gap else cell for gap, cell in zip(gaps.tolist(), decoded, strict=True)]
+
+    def transformed(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers on the scale that `location` and `scale` belong to."""
+        if self.kind == "positive":
+            return np.log(numbers)
+        return np.log1p(numbers) if self.kind == "count" else numbers
+
+    def shown(self, number: float) -> str:
+        """A number of this column (days, for a date) as the user would write it."""
+        return _iso(number, self.integral) if self.kind == "date" else f"{number:.12g}"
+
+    @property
+    def description(self) -> str:
+        """The levels or the range, for people."""
+        if self.kind not in LABELLED:
+            return f"{self.shown(self.low)} to {self.shown(self.high)}"
+        shown = (" < " if self.kind == "ordinal" else ", ").join(self.categories[:12])
+        return shown + (f" and {len(self.categories) - 12} more" if len(self.categories) > 12 else "")
+
+    def _encode_labels(self, cells: pl.Series) -> EncodedColumn:
+        labels = as_labels(cells)
+        spellings = {label: index for index, label in enumerate(self.categories)}
+        if self.categories in TRUTHS:
+            spellings = {label: index for pair in TRUTHS for index, label in enumerate(pair)}
+        index = labels.replace_strict(list(spellings), list(spellings.values()), default=None, return_dtype=pl.Int32)
+        unseen = (labels.is_not_null() & index.is_null()).arg_true()
+        treatment = "never seen, treated as missing"
+        if OTHER in spellings and len(unseen):
+            index = index.scatter(unseen, spellings[OTHER])
+            treatment = f"not among those kept, read as '{OTHER}'"
+        rows = zip(unseen.to_list(), labels.gather(unseen).to_list(), strict=True)
+        remarks = tuple((row, f"{self.name}: category '{label}' {treatment}") for row, label in rows)
+        values = (index.fill_null(0).to_numpy().astype(np.float64) - self.location) / self.scale
+        observed = index.is_not_null().to_numpy()
+        return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)
+
+    def _encode_numbers(self, cells: pl.Series) -> EncodedColumn:
+        numbers = self.read_numbers(cells).fill_null(np.nan).to_numpy()
+        impossible = self._impossible(numbers)
+        observed = ~np.isnan(numbers) & ~impossible
+        remarks = self._remarks(impossible, numbers, f"cannot be {self.kind}, treated as missing")
+        numbers = np.where(observed, numbers, 1.0)
+        if self.kind == "count":
+            remarks += self._remarks(numbers != np.round(numbers), numbers, "is not a whole number, rounded")
+            numbers = np.round(numbers)
+        if self.kind == "bounded":
+            remarks += self._beyond_bounds(observed, numbers)
+            numbers = np.clip(numbers, self.low, self.high)
+        else:
+            far = f"is far outside the log's {self.description}, kept"
+            remarks += self._remarks(observed & self._far_outside(numbers), numbers, far)
+        with np.errstate(over="ignore"):
+            values = (self.transformed(numbers) - self.location) / self.scale
+        values = np.clip(values, -LARGEST_ENCODED, LARGEST_ENCODED)
+        return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)
+
+    def _impossible(self, numbers: np.ndarray) -> np.ndarray:
+        if self.kind == "positive":
+            return np.isinf(numbers) | (numbers <= 0)
+        return np.isinf(numbers) | ((numbers < 0) if self.kind == "count" else False)
+
+    def _beyond_bounds(self, observed: np.ndarray, numbers: np.ndarray) -> tuple[tuple[int, str], ...]:
+        outside = f"is outside the bounds {self.description}, read as"
+        low = self._remarks(observed & (numbers < self.low), numbers, f"{outside} {self.shown(self.low)}")
+        return low + self._remarks(observed & (numbers > self.high), numbers, f"{outside} {self.shown(self.high)}")
+
+    def _remarks(self, rows: np.ndarray, numbers: np.ndarray, sentence: str) -> tuple[tuple[int, str], ...]:
+        found = np.flatnonzero(rows)
+        pairs = zip(found.tolist(), numbers[found].tolist(), strict=True)
+        return tuple((row, f"{self.name}: {self.shown(number)} {sentence}") for row, number in pairs)
+
+    def read_numbers(self, cells: pl.Series) -> pl.Series:
+        """Cells as numbers (days, for a date); a sentence for the first one that cannot be read so."""
+        read = as_days(cells) if self.kind == "date" else as_numbers(cells)
+        stray = first_stray(cells, read)
+        if stray is None:
+            return read
+        wanted = "a date such as 2024-03-01" if self.kind == "date" else "a number"
+        raise InputProblem(
+            f"Column '{self.name}' needs {wanted} ({self.kind}), but {row_name(stray)} holds {str(cells[stray])!r}; "
+            f"correct the cell or leave it empty."
+        )
+
+    def _far_outside(self, numbers: np.ndarray) -> np.ndarray:
+        """Farther beyond the log's extremes than they are apart; for positive, downwards, on the log scale.
+
+        A column that never varied has no range to be outside of.
+        """
+        width = self.high - self.low
+        if width == 0:
+            return np.zeros(numbers.shape, dtype=bool)
+        if self.kind == "positive":
+            return (numbers > self.high + width) | (np.log(numbers) < 2 * math.log(self.low) - math.log(self.high))
+        return (numbers > self.high + width) | (numbers < self.low - width)
+
+    def _decode_labels(self, plain: np.ndarray) -> list[Any]:
+        index = np.clip(np.round(plain), 0, len(self.categories) - 1).astype(int)
+        names: tuple[Any, ...] = self.categories
+        if self.integral:
+            names = tuple(int(label) if label != OTHER else label for label in self.categories)
+        elif self.categories == ("False", "True"):
+            names = (False, True)
+        return [names[one] for one in index.tolist()]
+
+    def _decode_numbers(self, plain: np.ndarray) -> list[Any]:
+        if self.kind == "date":
+            return [_iso(days, self.integral) for days in plain.tolist()]
+        if self.kind == "positive":
+            plain = np.exp(np.minimum(plain, 700.0))
+        if self.kind == "count":
+            plain = np.maximum(np.expm1(np.minimum(plain, 700.0)), 0.0)
+        if self.kind == "bounded":
+            plain = np.clip(plain, self.low, self.high)
+        if self.integral or self.kind == "count":
+            return [round(number) for number in plain.tolist()]
+        return plain.tolist()
+
+
+def _iso(days: float, whole_days: bool) -> str:
+    # years 1 to 9999 are all that a datetime can hold
+    moment = _EPOCH + timedelta(days=min(max(days, -719_162.0), 2_932_896.0))
+    if whole_days:
+        return (moment + timedelta(hours=12)).date().isoformat()
+    rounded = moment + timedelta(microseconds=500_000)
+    return rounded.replace(microsecond=0, tzinfo=None).isoformat()

@@ -1,0 +1,91 @@
+"""Reading the columns of a log that are no features: the action, the reward, the propensity."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from prudent.errors import InputProblem
+from prudent.table.cells import as_labels, as_numbers, first_stray, label_text, natural_order, row_name
+from prudent.table.files import Table
+
+ActionLabel = str | int | float | bool
+
+MOST_ACTIONS = 200
+
+
+def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
+    """A column of numbers as float64, NaN in gaps; true and false are 1 and 0."""
+    cells = table.cells(name)
+    numbers = as_numbers(cells)
+    stray = first_stray(cells, numbers)
+    if stray is not None:
+        raise InputProblem(
+            f"{role.capitalize()} column '{name}' must hold numbers, but {row_name(stray)} holds "
+            f"{str(cells[stray])!r}; turn it into numbers or empty the cell."
+        )
+    return numbers.fill_null(np.nan).to_numpy()
+
+
+def read_actions(table: Table, name: str) -> pl.Series:
+    """The action cells in their own type, gaps as null.
+
+    Floats that are all whole become integers: a frame that has no gaps in integers turns 1 into 1.0.
+    """
+    cells = table.cells(name)
+    if cells.dtype.is_temporal():
+        return cells.cast(pl.String)
+    if not cells.dtype.is_float():
+        return cells
+    cells = cells.set(cells.is_infinite().fill_null(False), None)
+    if bool((cells == cells.round()).all()) and not bool((cells.abs() > 2**53).any()):
+        return cells.cast(pl.Int64)
+    _refuse_a_measurement(cells)
+    return cells
+
+
+def _refuse_a_measurement(cells: pl.Series) -> None:
+    present = cells.drop_nulls()
+    if len(present) > 2 and present.n_unique() == len(present):
+        raise InputProblem(
+            f"Action column '{cells.name}' holds a different number in every row, such as {present[0]:g}; "
+            f"bin it into a few actions first."
+        )
+
+
+def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel, ...]:
+    """The actions that occur with a reward, in natural order."""
+    distinct = as_labels(cells).drop_nulls().n_unique()
+    if distinct > MOST_ACTIONS:
+        raise InputProblem(
+            f"Action column '{cells.name}' holds {distinct} different actions, and {MOST_ACTIONS} is the most; "
+            f"bin or group them first."
+        )
+    rows = pl.DataFrame({"key": as_labels(cells), "label": cells, "rewarded": has_reward})
+    kept = rows.filter("rewarded").drop_nulls().group_by("key").agg(pl.col("label").min())["label"].to_list()
+    if len(kept) == 0:
+        raise InputProblem(f"No row has both an action in '{cells.name}' and a reward; a log needs rows with both.")
+    if len(kept) == 1:
+        raise InputProblem(
+            f"Action column '{cells.name}' holds only {kept[0]!r} where there is a reward, so there is nothing to "
+            f"choose between; a log needs at least two actions."
+        )
+    return tuple(sorted(kept, key=natural_order))
+
+
+def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model: bool) -> tuple[np.ndarray, list[str]]:
+    """Indices into `labels`, -1 for gaps and for actions that are not among them; a note tells of the latter."""
+    keys = as_labels(cells)
+    codes = keys.replace_strict(
+        [label_text(label) for label in labels], range(len(labels)), default=None, return_dtype=pl.Int32
+    )
+    left_out = keys.filter(codes.is_null()).drop_nulls().value_counts(name="rows", sort=True)
+    notes = [_left_out_note(left_out, known_to_model)] if len(left_out) else []
+    return codes.fill_null(-1).to_numpy().astype(np.int32), notes
+
+
+def _left_out_note(left_out: pl.DataFrame, known_to_model: bool) -> str:
+    shown = ", ".join(f"'{label}' ({rows} row{'s' * (rows > 1)})" for label, rows in left_out.head(6).iter_rows())
+    more = f" and {len(left_out) - 6} more" if len(left_out) > 6 else ""
+    why = "unknown to the model" if known_to_model else "never with a reward, so nothing can be learned of it"
+    return f"Action {shown}{more} is {why}: read as no action."

@@ -1,0 +1,151 @@
+"""The kinds that a user asks for: by column name or by pattern, from Python, from a file or on the command line."""
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from numbers import Real
+from os import PathLike
+from pathlib import Path
+from typing import cast
+
+from prudent.errors import InputProblem, is_number
+from prudent.table.cells import did_you_mean
+from prudent.table.columns import KINDS, Kind
+from prudent.table.files import Table
+
+AskedKind = Kind | Sequence[str] | Sequence[float]
+"""A kind by name; a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
+between them."""
+
+
+def bounds_of(asked: AskedKind) -> tuple[float, float] | None:
+    """The bounds, where two numbers were asked for.
+
+    >>> bounds_of((0, 100)), bounds_of("bounded"), bounds_of(["0", "100"])
+    ((0.0, 100.0), None, None)
+    """
+    return (float(asked[0]), float(asked[1])) if _are_numbers(asked) else None
+
+
+def _are_numbers(asked: object) -> bool:
+    return isinstance(asked, (list, tuple)) and len(asked) > 0 and all(map(_is_numeric, asked))
+
+
+def _is_numeric(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_bounds(name: str, bounds: Sequence[float]) -> None:
+    """Raise the sentence for bounds that leave no room between them."""
+    try:
+        numbers = len(bounds) == 2 and all(map(is_number, bounds))
+        # a quarter of the range may become the scale, which must be a number above 0
+        fits = numbers and 0 < (float(bounds[1]) - float(bounds[0])) / 4 < math.inf
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise InputProblem(
+            f"The bounds of column '{name}' must be two finite numbers, the lower first, as in (0, 100). "
+            f"Got {bounds!r} instead; levels in an order are written as texts, as in ['1', '2', '3']."
+        )
+
+
+def check_kinds(kinds: Mapping[str, AskedKind]) -> None:
+    """Raise the sentence for a kind there is not, before any cell is read."""
+    for name, asked in kinds.items():
+        if isinstance(asked, str) and asked not in KINDS:
+            raise InputProblem(f"Column '{name}' cannot have the kind {asked!r}; the kinds are {', '.join(KINDS)}.")
+        if not isinstance(asked, (str, list, tuple)):
+            raise InputProblem(
+                f"Column '{name}' must be given a kind, a list of labels, lowest first, or two numbers as bounds. "
+                f"Got {asked!r} instead."
+            )
+        if _are_numbers(asked):
+            check_bounds(name, cast(Sequence[float], asked))
+
+
+def kinds_by_column(kinds: Mapping[str, AskedKind], table: Table, left_out: set[str]) -> dict[str, AskedKind]:
+    """The kind asked for each feature: by its name, or else by the last pattern (as "pixel*") that matches it."""
+    check_kinds(kinds)
+    named: dict[str, AskedKind] = {}
+    matched: dict[str, AskedKind] = {}
+    for name, asked in kinds.items():
+        if name not in table.sources and any(sign in name for sign in "*?["):
+            matched |= dict.fromkeys(_matches(name, table, left_out), asked)
+            continue
+        table.find(name, "named in kinds")
+        if name in left_out:
+            raise InputProblem(
+                f"Column '{name}' is given a kind but is no feature here (it is the action, the reward, the propensity "
+                f"or ignored); drop it from kinds."
+            )
+        named[name] = asked
+    return matched | named
+
+
+def _matches(pattern: str, table: Table, left_out: set[str]) -> list[str]:
+    features = [name for name in table.names if name not in left_out]
+    found = [name for name in features if fnmatchcase(name, pattern)]
+    if not found:
+        raise InputProblem(
+            f"The table has no feature '{pattern}' (named in kinds), nor any that it matches as a pattern. "
+            f"{did_you_mean(pattern, features)}"
+        )
+    return found
+
+
+def parse_kind(text: str) -> tuple[str, AskedKind]:
+    """Read what follows --kind on the command line.
+
+    >>> parse_kind("site=categorical")
+    ('site', 'categorical')
+    >>> parse_kind("grade=ordinal:low<mid<high")
+    ('grade', ['low', 'mid', 'high'])
+    >>> parse_kind("pixel*=bounded:0..255")
+    ('pixel*', (0.0, 255.0))
+    """
+    name, equals, kind = (part.strip() for part in text.rpartition("="))
+    if not (name and equals and kind):
+        raise InputProblem(
+            "A kind must be written COLUMN=KIND, COLUMN=ordinal:LOW<...<HIGH or COLUMN=bounded:LOW..HIGH. "
+            f"Got {text!r} instead."
+        )
+    kind, colon, details = (part.strip() for part in kind.partition(":"))
+    if colon and kind not in ("ordinal", "bounded"):
+        raise InputProblem(
+            f"Only ordinal takes levels, as in {name}=ordinal:low<mid<high, and only bounded takes bounds, as in "
+            f"{name}=bounded:0..100. Got {text!r} instead."
+        )
+    asked = cast(AskedKind, kind)
+    if colon:
+        asked = [level.strip() for level in details.split("<")] if kind == "ordinal" else _parse_bounds(details, text)
+    check_kinds({name: asked})
+    return name, asked
+
+
+def _parse_bounds(details: str, text: str) -> tuple[float, float]:
+    low, _, high = details.partition("..")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise InputProblem(f"Bounds must be written LOW..HIGH, as in bounded:0..100. Got {text!r} instead.") from None
+
+
+def read_kinds(path: str | PathLike[str]) -> dict[str, AskedKind]:
+    """Read a small .json or .toml file that maps column names, or patterns of them, to what `kinds` takes."""
+    file = Path(path)
+    readers = {".json": json.loads, ".toml": tomllib.loads}
+    if file.suffix.lower() not in readers:
+        raise InputProblem(f"The file of kinds '{file}' must end in .json or .toml; save it as one of these.")
+    try:
+        kinds = readers[file.suffix.lower()](file.read_text(encoding="utf-8"))
+    except FileNotFoundError as problem:
+        raise InputProblem(f"There is no file '{file}'; check the path.") from problem
+    except (OSError, ValueError) as problem:
+        raise InputProblem(f"The file of kinds '{file}' cannot be read ({problem}); correct it.") from problem
+    if not isinstance(kinds, dict):
+        raise InputProblem(f"The file of kinds '{file}' must map column names to kinds. Got {kinds!r} instead.")
+    check_kinds(kinds)
+    return kinds

@@ -1,0 +1,502 @@
+"""Explanations: every strategy and model, referred and fallen back; text, page and JSON tell the same; nothing hostile
+passes."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import COMPLETIONS
+
+from prudent.decide import (
+    ActionPrice,
+    Advice,
+    BestFrequencyLottery,
+    Case,
+    Change,
+    Conservative,
+    Explanation,
+    Imputation,
+    MaximumExpectedReward,
+    MostOftenBest,
+    Strategy,
+    TailAverse,
+    TurningPoint,
+    turning_points,
+)
+from prudent.decide.explanation import changes as outlook
+from prudent.decide.explanation import explaining
+from prudent.decide.explanation.changes import where
+from prudent.decide.explanation.explaining import quantiles
+from prudent.decide.explanation.explanation import Measurement
+from prudent.show import Area, Box, Point, Text, explanations_page, percent
+from prudent.show.explanation.text import change_sentences, figures, measuring_sentences, price_columns
+from prudent.table import Column
+
+pytestmark = pytest.mark.usefixtures("one_chunk")
+
+WORDS = (
+    (Imputation(), "for the most likely values of what is missing, {own} brings {mine}; {other} brings {theirs}"),
+    (MaximumExpectedReward(), "{own} has the best expected reward, {mine}; {other} follows with {theirs}"),
+    (
+        Conservative(risk=0.1),
+        "{own} is no worse than {mine} in any plausible case; {other} could be as bad as {theirs}",
+    ),
+    (TailAverse(risk=0.2), "over the worst 20 % of cases, {own} averages {mine}; {other} averages {theirs}"),
+    (TailAverse(risk=0.25, measure="quantile"), "leaving out the worst 25 % of cases, {own} is no worse than {mine}"),
+    (MostOftenBest(), "{own} is the best action in {often} of what the gaps may hold, {other} in"),
+    (BestFrequencyLottery(), "the draw fell on {own} ({often})"),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_outlook() -> Iterator[None]:
+    """What would change a decision has tests of its own below; elsewhere its programs need not be compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explaining, "changes", lambda case: ())
+        patch.setattr(explaining, "measurements", lambda case: ((), None))
+        yield
+
+
+@pytest.fixture
+def with_outlook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explaining, "changes", outlook.changes)
+    monkeypatch.setattr(explaining, "measurements", outlook.measurements)
+
+
+def advise(fitted: Any, cases: pd.DataFrame, strategy: Strategy | None = None, **options: Any) -> Advice:
+    allowed = options.pop("allowed", None)
+    return fitted.policy(strategy, completions=COMPLETIONS, **options).recommend(cases, allowed)
+
+
+@pytest.fixture(scope="module")
+def causal(fitted_models: dict[str, Any]) -> Any:
+    return fitted_models["causal"]
+
+
+@pytest.fixture(scope="module")
+def advice(causal: Any, cases: pd.DataFrame) -> Advice:
+    return advise(causal, cases, Conservative(risk=0.1))
+
+
+@pytest.fixture(scope="module")
+def told(advice: Advice) -> Explanation:
+    return advice[gappy(advice)].explain()
+
+
+def gappy(advice: Advice) -> int:
+    """A row that has both gaps and cells."""
+    observed = advice.encoded.observed
+    return int(np.flatnonzero(observed.any(axis=1) & (observed.sum(axis=1) < 5))[0])
+
+
+def with_fields(case: Case, **fields: Any) -> Case:
+    """The case, with more said about its advice."""
+    advice = copy.copy(case.advice)
+    for name, value in fields.items():
+        object.__setattr__(advice, name, value)
+    return replace(case, advice=advice)
+
+
+def many_actions(told: Explanation, count: int, label: str = "action number") -> Explanation:
+    price = told.price
+    prices = [
+        replace(price, action=f"{label} {at}", rank=at + 1, expected_reward=price.expected_reward - at, allowed=at != 3)
+        for at in range(count)
+    ]
+    return replace(told, action=prices[-1].action, about=prices[-1].action, prices=tuple(prices))
+
+
+class _Words(HTMLParser):
+    """The words of a page, and the names of its elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not any(name.startswith("on") or name in ("src", "href") for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def words_of(page: str) -> tuple[str, set[str]]:
+    parser = _Words()
+    parser.feed(page)
+    return " ".join(parser.words), set(parser.tags)
+
+
+@pytest.mark.parametrize(("strategy", "words"), WORDS, ids=lambda own: repr(own) if isinstance(own, Strategy) else "")
+def test_every_strategy_says_why(causal: Any, cases: pd.DataFrame, strategy: Strategy, words: str):
+    advice = advise(causal, cases, strategy)
+    row = gappy(advice)
+    told = advice[row].explain()
+    scores = advice.scored.scores[row]
+    labels = list(causal.action_labels)
+    own = labels.index(told.action)
+    other = int(np.argmax(np.where(np.arange(len(labels)) == own, -np.inf, scores)))
+    figure = figures(told)
+    sentence = words.format(
+        own=told.action,
+        other=labels[other],
+        mine=figure(scores[own]),
+        theirs=figure(scores[other]),
+        often=percent(scores[own]),
+    )
+    assert told.reason.startswith(repr(strategy))
+    assert sentence in told.reason
+    assert told.runner_up == labels[other]
+    assert told.strategy == repr(strategy)
+    assert told.prices[other].rank <= 3
+
+
+def test_a_strategy_of_ones_own_is_told_by_its_scores(causal: Any, cases: pd.DataFrame):
+    class Modest(Strategy):
+        def scores(self, table):
+            return -table.prices[0]
+
+    assert "has the highest score" in advise(causal, cases, Modest())[2].explain().reason
+
+
+def test_prices_are_those_of_the_advice_and_of_the_completions(fitted: Any, cases: pd.DataFrame):
+    advice = advise(fitted, cases)
+    row = gappy(advice)
+    told = advice[row].explain()
+    _, table = advice.chooser.pricing.detail(advice.encoded.values[row], advice.encoded.observed[row])
+    weights, prices = np.asarray(table.weights, float), np.asarray(table.prices, float)
+    for at, price in enumerate(told.prices):
+        assert price.expected_reward == advice.scored.expected[row, at]
+        assert price.worst_reward == advice.scored.worst[row, at]
+        assert price.low_reward <= price.expected_reward <= price.high_reward
+        assert (
+            weights[prices[:, at] < price.low_reward].sum() < 0.05 <= weights[prices[:, at] <= price.low_reward].sum()
+        )
+        assert weights[prices[:, at] > price.high_reward].sum() <= 0.05 + 1e-5
+    assert sum(price.chance_best for price in told.prices) == pytest.approx(1, abs=1e-5)
+    assert 0.95 - 1e-5 <= told.plausible_share <= 1
+    assert told.price.worst_reward == advice.worst_reward[row]
+
+
+def test_the_worst_case_is_plausible_and_as_bad_as_said(causal: Any, advice: Advice):
+    row = gappy(advice)
+    told = advice[row].explain()
+    full = pd.DataFrame([told.observed | told.worst_case], columns=list(causal.schema.names))
+    again = advise(causal, full, Conservative(risk=0.1))
+    at = causal.action_labels.index(told.about)
+    # cells are rounded to whole numbers and labels on the way, so the price of the decoded case is close, not equal
+    assert again.scored.expected[0, at] == pytest.approx(told.price.worst_reward, abs=0.1)
+    assert set(told.worst_case) == set(told.most_likely)
+    assert set(told.observed) | set(told.most_likely) == set(causal.schema.names)
+    assert not set(told.observed) & set(told.most_likely)
+
+
+def test_weighted_quantiles():
+    prices = np.array([[9.0, 0.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
+    weights = np.array([0.0, 0.2, 0.3, 0.5])
+    assert quantiles(prices, weights, 0.05).tolist() == [1.0, 1.0]
+    assert quantiles(prices, weights, 0.4).tolist() == [2.0, 1.0]
+    assert quantiles(prices, weights, 0.95).tolist() == [3.0, 3.0]
+
+
+def test_complete_and_empty_records(advice: Advice):
+    complete, empty = advice[0].explain(), advice[1].explain()
+    assert "Nothing is missing in this record." in str(complete)
+    assert "nothing is missing, and" in complete.reason
+    assert complete.most_likely == {}
+    assert complete.plausible_share == pytest.approx(1, abs=1e-5)
+    assert empty.observed == {}
+    assert "average case" in str(empty)
+    for told in (complete, empty):
+        assert "<h2>What is known</h2>" in told.html()
+        ElementTree.fromstring(told.picture().svg())
+
+
+def test_referred_rows_and_fallbacks(causal: Any, cases: pd.DataFrame):
+    referred = advise(causal, cases, Conservative(risk=0.1), floor=99.0)[3].explain()
+    assert referred.action is None
+    assert str(referred).startswith("No action is recommended (refer: no action's worst plausible reward")
+    worst = figures(referred)(referred.price.worst_reward)
+    assert f"reaches the floor of {figures(referred)(99.0)};" in referred.reason
+    assert f"the best candidate, {referred.about}, could be as bad as {worst}" in referred.reason
+    assert not any(
+        isinstance(element, Area) and element.colour.name == "wash" for element in referred.picture().elements
+    )
+    fallen = advise(causal, cases, Conservative(risk=0.1), floor=99.0, fallback="ask the ward")[3].explain()
+    assert fallen.action == "ask the ward"
+    assert str(fallen).startswith("Fallback: ask the ward (fallback:")
+    assert "So the fallback, ask the ward, is given." in fallen.reason
+    known = advise(causal, cases, Conservative(risk=0.1), floor=99.0, fallback="none")[3].explain()
+    assert known.about == "none"
+    for told in (referred, fallen, known):
+        json.dumps(told.to_dict(), allow_nan=False)
+        assert any(text.text == "floor" for text in told.picture().texts)
+
+
+def test_a_floor_that_bars_better_scores_is_told(causal: Any, cases: pd.DataFrame):
+    free = advise(causal, cases, MaximumExpectedReward())
+    worst, scores = free.scored.worst, free.scored.scores
+    spared = [row for row in range(len(free)) if np.argmax(worst[row]) != np.argmax(scores[row])]
+    row = spared[0]
+    second, best = np.sort(worst[row])[-2:]
+    told = advise(causal, cases, MaximumExpectedReward(), floor=float((best + second) / 2))[row].explain()
+    assert "is the only action whose worst plausible case" in told.reason
+    barred = causal.action_labels[int(np.argmax(scores[row]))]
+    assert f"{barred} scores higher but could be as bad as" in told.reason
+    assert told.runner_up is None
+
+
+def test_what_is_not_allowed_is_said_and_grey(advice: Advice):
+    case = advice[gappy(advice)]
+    index = advice.chooser.fitted.action_labels.index(case.action)
+    permitted = np.ones((len(advice), 3), bool)
+    permitted[case.row, (index + 1) % 3] = False
+    told = with_fields(case, permitted=permitted).explain()
+    assert [price.allowed for price in told.prices] == permitted[case.row].tolist()
+    barred = told.prices[(index + 1) % 3]
+    assert f"{barred.action} (not allowed)" in str(told)
+    assert told.runner_up == told.prices[(index + 2) % 3].action
+    label = next(text for text in told.picture().texts if text.text == f"{barred.action} (not allowed)")
+    assert label.colour.name == "faded"
+    alone = np.zeros((len(advice), 3), bool)
+    alone[case.row, index] = True
+    told = with_fields(case, permitted=alone).explain()
+    assert "is the only action allowed for this case" in told.reason
+    nobody = with_fields(replace(case, action=None), permitted=np.zeros((len(advice), 3), bool)).explain()
+    assert nobody.reason == "No action is allowed for this case."
+
+
+def test_the_guarantee_is_for_the_recommended_action_only(advice: Advice):
+    case = advice[gappy(advice)]
+    bounds = np.full(len(advice), case.worst_reward - 0.5)
+    told = with_fields(case, guaranteed_reward=bounds).explain()
+    assert [price.guaranteed_reward for price in told.prices if price.action == told.action] == [bounds[0]]
+    assert all(price.guaranteed_reward is None for price in told.prices if price.action != told.action)
+    assert "guaranteed" in str(told)
+    diamonds = [own for own in told.picture().elements if isinstance(own, Point) and own.shape == "diamond"]
+    assert len(diamonds) == 2  # the mark, and its twin in the legend
+    none = with_fields(case, guaranteed_reward=np.full(len(advice), np.nan)).explain()
+    assert none.to_dict()["prices"] == json.loads(json.dumps(none.to_dict(), allow_nan=False))["prices"]
+
+
+def test_costs_and_doubt_are_named_where_they_weigh(causal: Any, cases: pd.DataFrame):
+    cost = advise(causal, cases, MaximumExpectedReward(), costs={"high": 0.25})[2].explain()
+    assert [price.cost for price in cost.prices] == [0.25, 0.0, 0.0]
+    assert "after the cost of each action" in cost.reason
+    assert "cost" in price_columns(cost)[0]
+    free = advise(causal, cases, MaximumExpectedReward())[2].explain()
+    assert "cost" not in price_columns(free)[0]
+
+
+def test_minimised_rewards_keep_the_users_sign(causal: Any, cases: pd.DataFrame, advice: Advice):
+    row = gappy(advice)
+    plain = advice[row].explain()
+    flipped = advise(replace(causal, minimize=True), cases, Conservative(risk=0.1))[row].explain()
+    assert flipped.action == plain.action
+    for one, other in zip(plain.prices, flipped.prices, strict=True):
+        assert other.expected_reward == -one.expected_reward
+        assert other.worst_reward == -one.worst_reward
+        assert (other.low_reward, other.high_reward) == (-one.high_reward, -one.low_reward)
+        assert other.low_reward < other.high_reward
+        assert other.rank == one.rank
+    assert flipped.worst_case == plain.worst_case
+    assert flipped.price.worst_reward >= flipped.price.expected_reward
+    assert "lower is better" in flipped.picture().svg()
+    assert "higher is better" in plain.picture().svg()
+    assert f"no worse than {figures(flipped)(flipped.price.worst_reward)}" in flipped.reason
+
+
+def test_text_page_and_json_tell_the_same(told: Explanation):
+    text, page = str(told), words_of(told.html())[0]
+    stored = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+    figure = figures(told)
+    assert stored == told.to_dict()
+    for price in stored["prices"]:
+        for name in ("expected_reward", "worst_reward", "low_reward", "high_reward"):
+            assert figure(price[name]) in text
+            assert figure(price[name]) in page
+        assert percent(price["chance_best"]) in text
+        assert percent(price["chance_best"]) in page
+    for part in (told.reason, *change_sentences(told), *measuring_sentences(told)):
+        assert part in text
+        assert part in page
+    for name, value in (stored["observed"] | stored["most_likely"]).items():
+        shown = f"{value:.4g}" if isinstance(value, float) and name in stored["most_likely"] else value
+        shown = f"{value:.7g}" if isinstance(value, float) and name in stored["observed"] else shown
+        assert f"{name} = {shown}" in text
+        assert str(shown) in page
+
+
+def test_json_has_plain_types_only(told: Explanation):
+    def check(value: Any) -> None:
+        assert type(value) in (dict, list, str, int, float, bool, type(None))
+        for own in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            check(own)
+
+    check(told.to_dict())
+
+
+def test_hostile_words_stay_words(causal: Any, cases: pd.DataFrame):
+    hostile = "<script>alert('x')</script>"
+    columns = tuple(
+        replace(column, name=f"{hostile}&{column.name}") if column.name in ("pressure", "ward") else column
+        for column in causal.schema.columns
+    )
+    columns = tuple(
+        replace(column, categories=(hostile, *column.categories[1:])) if "ward" in column.name else column
+        for column in columns
+    )
+    labels = (hostile, '"><img src=x onerror=alert(1)>', "none")
+    roles = replace(causal.roles, action=f"{hostile} dose", reward="</style><b>outcome")
+    fitted = replace(causal, schema=type(causal.schema)(columns), action_labels=labels, roles=roles)
+    table = cases.rename(columns={name: f"{hostile}&{name}" for name in ("pressure", "ward")})
+    table = table.replace({"north": hostile})
+    advice = advise(fitted, table, Conservative(risk=0.1), floor=99.0, fallback=hostile)
+    explanations = [advice[row].explain() for row in range(8)]
+    assert any(hostile in told.observed.values() for told in explanations)
+    pages = [explanations_page(explanations), *(told.html() for told in explanations), explanations[3]._repr_html_()]
+    for page in pages:
+        words, tags = words_of(page)
+        assert hostile in words
+        assert not tags & {"script", "img", "b", "iframe", "link"}
+    for told in explanations:
+        ElementTree.fromstring(told.picture().svg())
+
+
+def test_pages_stand_alone_and_hold_every_case(advice: Advice):
+    explanations = [advice[row].explain() for row in (0, 1, 2)]
+    page = explanations_page(explanations)
+    assert page.startswith("<!doctype html>")
+    assert page.count("<article") == page.count("<svg") == 3
+    assert not re.search(r"<script|<link|@import|url\(", page)
+    for told in explanations:
+        assert f"Row {told.row + 1} of the table" in page
+    assert "decision support" in page
+    assert "Advice for 3 cases" in page
+    assert "<html" not in explanations[0]._repr_html_()
+
+
+@pytest.mark.parametrize("count", [2, 12, 13, 30])
+@pytest.mark.parametrize("label", ["action number", "a label that goes on about what is to be done and by whom"])
+def test_pictures_of_few_and_many_actions(told: Explanation, count: int, label: str):
+    many = many_actions(told, count, label)
+    picture = many.picture()
+    canvas = Box(0, 0, picture.width, picture.height)
+    assert all(canvas.holds(text.box) for text in picture.texts)
+    bands = [element for element in picture.elements if isinstance(element, Area) and element.colour.name == "wash"]
+    assert len(bands) == 2  # the recommended row, though it ranks last, and its twin in the legend
+    left_out = [text.text for text in picture.texts if "not shown" in text.text]
+    assert left_out == (
+        [] if count <= 12 else [f"{count - 12} more actions, which the strategy ranks lower, are not shown."]
+    )
+    assert len(str(many).splitlines()) >= count + 4
+
+
+def test_what_would_change_it_and_what_to_measure_in_words(told: Explanation):
+    changes = (Change("kidney_function", "below 62", 0.24, "low"),)
+    measured = (Measurement("heart_rate", 0.312, 0.312, 0.1, cost=0.05), Measurement("age", 0.0, 0.0, 0.0))
+    own = replace(told, changes=changes, measurements=measured, measure_next="heart_rate")
+    assert "If kidney_function turned out below 62 (chance 24 %), low would be recommended instead." in str(own)
+    gain = figures(told)(0.312)
+    words = f"Most worth measuring first: heart_rate (+{gain} outcome in the worst plausible case, after its cost)"
+    assert words in str(own)
+    assert f"(−{gain} outcome" in str(replace(own, minimize=True))
+    assert "heart_rate" in own.html()
+    nothing = replace(own, measure_next=None)
+    assert "No missing cell is worth measuring" in str(nothing)
+
+
+def test_unusual_cells_are_noted(causal: Any, cases: pd.DataFrame):
+    table = cases.copy()
+    table.loc[2, "ward"] = "<moon>"
+    told = advise(causal, table, Conservative(risk=0.1))[2].explain()
+    assert "category '<moon>' never seen" in str(told)
+    assert "&lt;moon&gt;" in told.html()
+
+
+def test_the_price_in_question_is_at_hand(told: Explanation):
+    assert isinstance(told.price, ActionPrice)
+    assert told.price.action == told.about
+    assert [
+        text for text in told.picture().texts if isinstance(text, Text) and text.text == str(told.about) and text.bold
+    ]
+
+
+COLUMNS = {
+    "real": Column("pressure", "real", location=120.0, scale=15.0),
+    "whole": Column("age", "real", location=50.0, scale=10.0, integral=True),
+    "positive": Column("marker", "positive", location=1.0, scale=0.5),
+    "count": Column("visits", "count", location=1.0, scale=0.5, high=9.0),
+    "date": Column("admitted", "date", location=19000.0, scale=100.0, integral=True),
+    "grade": Column("grade", "ordinal", categories=("mild", "moderate", "severe"), location=1.0, scale=0.7),
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "low", "high", "levels", "words"),
+    [
+        ("real", -np.inf, 0.5, (), "below 128"),
+        ("real", -0.5, np.inf, (), "above 112"),
+        ("real", -1.0, 1.0, (), "between 105 and 135"),
+        ("real", 0.001, 0.002, (), "about 120"),
+        ("whole", -np.inf, 1.03, (), "at most 60"),
+        ("whole", 1.03, np.inf, (), "at least 61"),
+        ("whole", 0.97, 1.03, (), "60"),
+        ("positive", -np.inf, 2.0, (), "below 7.39"),
+        ("count", 0.0, np.inf, (), "at least 2"),
+        ("date", 0.0, np.inf, (), "after 2022-01-08"),
+        ("grade", -np.inf, np.inf, (0, 2), "mild or severe"),
+    ],
+)
+def test_turning_points_are_told_in_the_users_units(column, low, high, levels, words):
+    assert where(COLUMNS[column], TurningPoint(0, low, high, levels, 0, 0.5)) == words
+
+
+@pytest.mark.usefixtures("with_outlook")
+def test_changes_and_measurements_come_from_the_policy(causal: Any, cases: pd.DataFrame):
+    policy = causal.policy(completions=COMPLETIONS)
+    advice = policy.recommend(cases, measure={"pressure": 0.01})
+    named = [row for row, name in enumerate(advice.measuring.measure_next) if name is not None]
+    assert named
+    told = advice[named[0]].explain()
+    row = told.row
+    gaps = ~advice.encoded.observed[row]
+    assert {own.attribute for own in told.measurements} == {
+        n for n, gap in zip(causal.schema.names, gaps, strict=True) if gap
+    }
+    assert [own.gain for own in told.measurements] == sorted((own.gain for own in told.measurements), reverse=True)
+    assert told.measure_next == advice.measuring.measure_next[row] == told.measurements[0].attribute
+    assert told.measurements[0].gain == advice.measuring.measure_value[row]
+    turning = turning_points(policy, advice.encoded.values[row], advice.encoded.observed[row])
+    assert [change.chance for change in told.changes] == [point.chance for point in turning][:5]
+    assert all(change.action != told.action for change in told.changes)
+    free = policy.recommend(cases)[row].explain()
+    for one in free.measurements:
+        other = next(own for own in told.measurements if own.attribute == one.attribute)
+        assert one.expected_gain == pytest.approx(other.expected_gain, abs=1e-5)
+        assert one.gain == pytest.approx(other.gain + other.cost, abs=1e-5)
+    assert free.changes == told.changes
+    complete = advice[0].explain()
+    assert (complete.changes, complete.measurements, complete.measure_next) == ((), (), None)
+    assert any(free.changes for free in (advice[row].explain() for row in named[:6]))
+
+
+def test_what_would_turn_a_choice_not_followed_is_not_told(causal: Any, cases: pd.DataFrame):
+    free = advise(causal, cases)
+    row = next(row for row in range(2, len(free)) if outlook.changes(free[row].subject))
+    change = outlook.changes(free[row].subject)[0]
+    others = [label for label in causal.action_labels if label != free.actions[row]]
+    assert outlook.changes(advise(causal, cases, allowed=[others] * len(cases))[row].subject) == ()
+    without = [label for label in causal.action_labels if label != change.action]
+    left = outlook.changes(advise(causal, cases, allowed=[without] * len(cases))[row].subject)
+    assert left == tuple(own for own in outlook.changes(free[row].subject) if own.action != change.action)
+    assert outlook.changes(advise(causal, cases, BestFrequencyLottery())[row].subject) == ()

@@ -1,0 +1,68 @@
+"""Our methods of the IHDP experiment at toy size: one network for each replication, and the Gaussian process."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.ihdp.data import EFFECT, study
+from experiments.ihdp.ours import GaussianProcess
+from experiments.ihdp.replicated import Replicated, paper_spvae
+from experiments.rivals import Study
+from experiments.rivals.simple import DifferenceInMeans
+from prudent import CPVAE, SPVAE, CausalPVAE, GaussianPrices, ImputedLogistic, Sizes, Training
+
+SMALL = {"samples": 2, "sizes": Sizes(latent=2, width=6, embedding=2, summary=6)}
+BRIEF = Training(learning_rate=0.01, batch=32, rounds=2, steps_per_round=40)
+
+
+def world(replications: int, own_tables: bool) -> Study:
+    """Rows of one number and one attribute of two levels with gaps; the treatment adds 3, and replications differ."""
+    random = np.random.default_rng(3)
+    rows = 120
+    values = np.stack([random.normal(size=rows), random.integers(0, 2, rows)], axis=1)
+    treated = random.random(rows) < 1 / (1 + np.exp(-values[:, 0]))
+    outcomes = values[:, 0] + 3 * treated + 0.2 * random.normal(size=(replications, rows))
+    tables = np.where(random.random((replications, *values.shape)) < 0.1, np.nan, values)
+    return Study.of(tables if own_tables else tables[0], treated, outcomes)
+
+
+@pytest.mark.parametrize(
+    ("model", "learnt_from", "own_tables"),
+    [
+        (CausalPVAE(training=BRIEF, **SMALL), 1.0, False),
+        (CPVAE(propensity=ImputedLogistic(imputations=1), training=BRIEF, **SMALL), 1.0, True),
+        (SPVAE(propensity=ImputedLogistic(imputations=1), training=BRIEF, **SMALL), 1.0, False),
+        (SPVAE(propensity=ImputedLogistic(imputations=1), training=BRIEF, **SMALL), 0.5, False),
+    ],
+    ids=["causal", "conditional, a table each", "similarity, fitted once", "similarity, on half of the rows"],
+)
+def test_a_model_for_each_replication(model, learnt_from, own_tables):
+    asked = world(3, own_tables)
+    found = Replicated(model, completions=4, learnt_from=learnt_from, chunk=2).estimate(asked, seed=1)
+    assert set(found) == ({""} if own_tables else {"", "doubly robust"})
+    assert found[""].prices.shape == (3, 120, 2)
+    # brief as the training is, the effect is seen; the last chunk, which is padded, is as good as the others
+    assert np.all(found[""].effect > 0.5)
+    np.testing.assert_allclose(found[""].effect, (found[""].prices[..., 1] - found[""].prices[..., 0]).mean(axis=1))
+    if not own_tables:
+        assert np.all(np.abs(found["doubly robust"].effect - 3) < 0.6)
+
+
+def test_the_gaussian_process_on_five_complete_replications():
+    asked, outcomes = study("shared", 0.0, 5, seed=7)
+    found = GaussianProcess(GaussianPrices(landmarks=20)).estimate(asked)
+    crude = np.abs(DifferenceInMeans().estimate(asked)[""].effect - EFFECT).mean()
+    assert np.abs(found[""].effect - EFFECT).mean() < 0.5 * crude
+    truth = outcomes.expected[..., 1] - outcomes.expected[..., 0]
+    wrong = found[""].prices[..., 1] - found[""].prices[..., 0] - truth
+    assert np.all(wrong.std(axis=1) < 0.7 * truth.std(axis=1))
+
+
+def test_the_papers_settings():
+    paper = paper_spvae(latent=5, batch=4, summary=20)
+    assert isinstance(paper.model, SPVAE)
+    assert (paper.completions, paper.learnt_from, paper.model.form) == (5, 0.2, "inverse_propensity")
+    training = paper.model.training
+    assert training.steps_per_round * training.batch == 128
+    assert replace(training, batch=8, steps_per_round=16) == paper_spvae().model.training

@@ -1,0 +1,155 @@
+"""Ordered actions, and noise that depends on the record."""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import polars as pl
+import pytest
+from conftest import small_settings
+
+import prudent
+from prudent.checks import check_model
+from prudent.command_line.fitting import Learning
+from prudent.evaluation.prices import own_prices
+from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
+from prudent.models.doubt import _left_open, _left_open_together
+from prudent.networks import RewardNetwork, Training, alike
+
+DOSES = 5
+TRAINING = Training(learning_rate=1e-2, batch=64, rounds=50, steps_per_round=40, patience=50)
+
+
+def frame_of_doses(rows: int, seed: int) -> pl.DataFrame:
+    """The best dose is 2 + 2·need, of which `need` is recorded; outcomes scatter ten times as much in the `erratic`."""
+    random = np.random.default_rng(seed)
+    need, erratic, dose = random.uniform(-1, 1, rows), random.integers(2, size=rows), random.integers(DOSES, size=rows)
+    scatter = np.where(erratic == 1, 1.0, 0.1) * random.normal(size=rows)
+    outcome = -((dose - 2 - 2 * need) ** 2) / 4 + scatter
+    need[random.random(rows) < 0.1] = np.nan
+    columns = {"need": need, "erratic": np.where(erratic, "yes", "no"), "dose": dose, "outcome": outcome}
+    return pl.DataFrame(columns).with_columns(pl.col("need").fill_nan(None))
+
+
+@pytest.fixture(scope="module")
+def log() -> prudent.Log:
+    return prudent.Log.from_frame(frame_of_doses(600, seed=0), action="dose", reward="outcome")
+
+
+@pytest.fixture(scope="module")
+def fitted(log: prudent.Log):
+    return small_settings("causal", ordered=True, varying_noise=True, training=TRAINING).fit(log, seed=0)
+
+
+def network(ordered: bool = False) -> RewardNetwork:
+    return RewardNetwork(3, DOSES, width=8, ordered=ordered, key=jax.random.key(0))
+
+
+def test_neighbours_are_learnt_from():
+    """A step that raises one price, taken in the last layer, raises the others by how near they are."""
+
+    def moved(own: RewardNetwork) -> np.ndarray:
+        inputs = jnp.ones(3)
+        place = lambda one: one.network.layers[-1].bias  # noqa: E731
+        slope = place(eqx.filter_grad(lambda one: one(inputs)[1])(own))
+        return np.asarray(eqx.tree_at(place, own, place(own) + slope)(inputs) - own(inputs))
+
+    together = moved(network(ordered=True))
+    assert together[1] > together[2] > together[3] > together[4] >= 0
+    assert together[0] == pytest.approx(together[2])
+    assert np.allclose(moved(network()), [0, 1, 0, 0, 0])
+
+
+def test_any_prices_can_be_learnt():
+    mixing = alike(DOSES)
+    assert np.allclose(np.diag(mixing @ mixing.T), 1.0, atol=1e-5)
+    assert np.linalg.cond(mixing) < 100
+
+
+def test_what_the_log_leaves_open_by_hand():
+    """Brute force: regress on (action, feature) pairs; with nothing mixed it is each action by itself."""
+    random = np.random.default_rng(0)
+    features, actions = random.normal(size=(40, 3)), random.integers(DOSES, size=40)
+    counts, mixing = random.uniform(0.5, 2, 40), np.asarray(alike(DOSES), np.float64)
+    learnt = np.stack(
+        [features[actions == a].T @ (counts[actions == a, None] * features[actions == a]) for a in range(DOSES)]
+    )
+    known = _left_open_together(2.0, learnt, mixing)
+    design = np.stack([np.outer(mixing[a], own).ravel() for a, own in zip(actions, features, strict=True)])
+    covariance = np.linalg.inv(2.0 * np.eye(3 * DOSES) + design.T @ (counts[:, None] * design))
+    record = random.normal(size=3)
+    for action in range(DOSES):
+        one = np.outer(mixing[action], record).ravel()
+        assert np.isclose(np.linalg.norm(known[action] @ record), np.sqrt(one @ covariance @ one))
+    alone, unmixed = _left_open(2.0, learnt), _left_open_together(2.0, learnt, np.eye(DOSES))
+    assert np.allclose(np.linalg.norm(alone @ record, axis=1), np.linalg.norm(unmixed @ record, axis=1))
+
+
+def test_neighbours_settle_doubt():
+    """An action without a row is less open where its neighbours have rows."""
+    learnt = 50 * np.stack([np.eye(3)] * DOSES)
+    learnt[2] = 0
+    record = np.ones(3)
+    alone = np.linalg.norm(_left_open(1.0, learnt)[2] @ record)
+    together = np.linalg.norm(_left_open_together(1.0, learnt, alike(DOSES))[2] @ record)
+    assert together < 0.8 * alone
+
+
+def test_noise_is_learnt_where_it_is(fitted):
+    cases = pl.DataFrame({"need": [0.0, 0.0], "erratic": ["no", "yes"]})
+    encoded = fitted.schema.encode(cases)
+    calm, erratic = np.asarray(jax.vmap(fitted.model.noise)(jnp.asarray(encoded.values)))
+    assert (erratic > 1.5 * calm).all()
+    prices = fitted.policy(noise=1.0).recommend(cases)[1].explain().prices
+    assert prices[2].noise == pytest.approx(erratic[2], rel=0.05)
+
+
+def test_doses_are_chosen_by_need(fitted):
+    cases = pl.DataFrame({"need": [-1.0, -0.5, 0.0, 0.5, 1.0], "erratic": ["no"] * 5})
+    assert np.abs(fitted.policy().recommend(cases).to_frame()["action"].to_numpy() - np.arange(5)).max() <= 1
+
+
+def test_it_keeps_the_laws_and_its_answers_when_saved(fitted, log, tmp_path):
+    check_model(fitted, log.cases().head(20))
+    fitted.save(tmp_path / "model")
+    again, cases = prudent.load(tmp_path / "model"), log.cases().head(10)
+    first, second = (own.policy(doubt=1.0, noise=1.0).recommend(cases).to_frame() for own in (fitted, again))
+    assert first.equals(second)
+
+
+def test_words_have_no_order(log):
+    named = log.cases().with_columns(dose=pl.Series(np.where(log.actions > 2, "much", "little")), outcome=log.rewards)
+    words = prudent.Log.from_frame(named, action="dose", reward="outcome")
+    with pytest.raises(prudent.InputProblem, match=r"'little' is not.*neighbours"):
+        small_settings("causal", ordered=True).fit(words)
+
+
+@pytest.mark.parametrize("name", ["ordered", "varying_noise"])
+def test_bad_settings(name):
+    with pytest.raises(prudent.InputProblem, match=f"'{name}' parameter of CausalPVAE must be False with 4 types"):
+        replace(prudent.CausalPVAE(types=4), **{name: True})
+
+
+def test_options_of_the_command():
+    learning = Learning("causal", None, None, 0, ordered=True, varying_noise=True)
+    assert learning.settings(False) == prudent.CausalPVAE(ordered=True, varying_noise=True)
+    with pytest.raises(prudent.InputProblem, match="--varying-noise belongs to the causal model"):
+        Learning("similarity", None, None, 0, varying_noise=True).settings(False)
+
+
+def test_evaluation_reads_the_noise_of_every_record(fitted):
+    """A bad outcome is about as likely in the erratic as it was, and hardly ever happens to the others."""
+    frame = frame_of_doses(400, seed=1)
+    later = prudent.Log.from_frame(frame, action="dose", reward="outcome")
+    good = np.abs(later.actions - 2 - 2 * frame["need"].fill_null(0.0).to_numpy()) < 0.5
+    tail = own_prices(fitted, later, below=-1.0, completions=64).tail
+    assert tail is not None
+    chance, erratic = tail[np.arange(400), later.actions], (frame["erratic"] == "yes").to_numpy()
+    known = good & frame["need"].is_not_null().to_numpy()
+    happened = (later.rewards < -1).astype(float)
+    for group in (known & erratic, known & ~erratic):
+        assert chance[group].mean() == pytest.approx(happened[group].mean(), abs=0.12)
+    moved = shifted_completions(fitted, later, np.zeros(2), completions=64, imputations=4)
+    assert np.allclose(moved.prices, own_prices(fitted, later, below=None, completions=64).rewards, atol=1e-4)

@@ -1,0 +1,384 @@
+"""Heads, layout, encoder and the training program, against SciPy and against what must hold exactly."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import KINDS, make_log, read, small_settings, visits
+from jaxtyping import TypeCheckError
+from scipy import special, stats
+
+from prudent import checks
+from prudent.decide import Completions, pool
+from prudent.models.learning import _records
+from prudent.networks import (
+    Decoder,
+    GaussianPosterior,
+    SetEncoder,
+    layout_of,
+    quasi_random,
+    standard_normal_log_prob,
+    training,
+)
+from prudent.networks import decoder as decoding
+from prudent.networks.decoder import Levels, Numbers
+from prudent.networks.training import _held_out
+
+
+@pytest.fixture(scope="module")
+def layout(log):
+    return layout_of(log.schema)
+
+
+@pytest.fixture(scope="module")
+def decoder(layout):
+    return Decoder(layout, latent=3, width=8, key=jax.random.key(0))
+
+
+@pytest.fixture(scope="module")
+def distributions(layout, decoder):
+    return decoder(layout, jnp.array([0.3, -1.0, 0.5]))
+
+
+def group_of(layout, distributions, name):
+    return next((g, d) for g, d in zip(layout.groups, distributions, strict=True) if g.name == name)
+
+
+def test_shapes_are_checked_while_the_tests_run():
+    with pytest.raises(TypeCheckError):
+        Completions(jnp.zeros((3, 2)), jnp.zeros(3), jnp.zeros(4))
+    with pytest.raises(TypeCheckError):
+        pool(jnp.zeros(5))
+    with pytest.raises((ValueError, TypeError), match="rank"):
+        jnp.add(jnp.zeros((3, 2)), jnp.zeros(2))
+
+
+# --- heads ---
+
+
+@pytest.mark.parametrize("name", ["ordinal", "count", "categorical"])
+def test_levels_sum_to_one_and_padding_has_nothing(layout, distributions, name):
+    group, distribution = group_of(layout, distributions, name)
+    probabilities = np.exp(distribution.log_probabilities)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
+    assert (probabilities[np.asarray(group.present) == 0] == 0).all()
+    assert (probabilities[np.asarray(group.present) == 1] > 0).all()
+
+
+def test_numbers_are_gaussian(layout, distributions):
+    _, numbers = group_of(layout, distributions, "continuous")
+    at = np.linspace(-2, 2, numbers.mean.size)
+    np.testing.assert_allclose(
+        numbers.log_prob(jnp.asarray(at, jnp.float32)), stats.norm.logpdf(at, numbers.mean, numbers.scale), rtol=1e-4
+    )
+
+
+def levels_of(group, *outputs) -> np.ndarray:
+    distribution = decoding._distribution(group, *outputs)
+    assert isinstance(distribution, Levels)
+    return np.asarray(distribution.log_probabilities)
+
+
+def test_counts_are_negative_binomial_cut_at_the_grid(layout):
+    group = next(g for g in layout.groups if g.name == "count")
+    levels = np.arange(group.levels)
+    for raw_mean, log_size in ((0.0, 0.0), (1.0, -1.0), (-1.0, 3.0)):
+        logits = decoding._negative_binomial(group, jnp.array([raw_mean, log_size]), jnp.zeros((1, 1)))
+        size = np.exp(log_size + 2.0)
+        spread = np.log(2.0) / float(group.level_values[0, 1] - group.level_values[0, 0])
+        mean = np.exp(spread * (raw_mean - float(group.level_values[0, 0])))
+        exact = stats.nbinom.logpmf(levels, size, size / (size + mean))
+        np.testing.assert_allclose(logits[0], exact, rtol=2e-3, atol=2e-3)
+        cut = exact - special.logsumexp(exact)
+        whole = levels_of(group, jnp.array([raw_mean, log_size]), jnp.zeros((1, 1)))
+        np.testing.assert_allclose(whole[0], cut, rtol=2e-3, atol=2e-3)
+
+
+def test_ordinal_is_cumulative_logit(layout):
+    group = next(g for g in layout.groups if g.name == "ordinal")
+    constants, middle = jnp.array([[0.2, 0.7]]), 0.4
+    log_probabilities = levels_of(group, jnp.array([middle]), constants)[0]
+    thresholds = np.array([0.2 - 1.0, 0.2 - 1.0 + np.log1p(np.exp(0.7 + 0.5))])
+    cumulative = np.concatenate([[0.0], special.expit(thresholds - middle), [1.0]])
+    np.testing.assert_allclose(log_probabilities, np.log(np.diff(cumulative)), rtol=1e-4)
+
+
+def test_categories_are_softmax(layout):
+    group = next(g for g in layout.groups if g.name == "categorical")
+    outputs = jnp.arange(group.size * group.levels, dtype=jnp.float32) / 3
+    log_probabilities = levels_of(group, outputs, jnp.zeros((group.size, 1)))
+    logits = np.where(np.asarray(group.present) > 0, np.asarray(outputs).reshape(group.size, group.levels), -np.inf)
+    np.testing.assert_allclose(log_probabilities, special.log_softmax(logits, axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_draws_are_as_frequent_as_they_are_likely():
+    probabilities = np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]])
+    with np.errstate(divide="ignore"):
+        levels = Levels(jnp.asarray(np.log(probabilities), jnp.float32))
+    drawn = jax.vmap(levels.draw)(jnp.asarray(quasi_random(2048, 2, 0)))
+    np.testing.assert_allclose(drawn.mean(axis=0), probabilities, atol=2e-3)
+    assert set(np.unique(np.round(drawn, 5)).tolist()) == {0.0, 1.0}
+    assert np.asarray(levels.mode()).argmax(axis=1).tolist() == [2, 0]
+    numbers = Numbers(jnp.array([1.0, -2.0]), jnp.array([0.5, 3.0]))
+    drawn = jax.vmap(numbers.draw)(jnp.asarray(quasi_random(4096, 2, 0)))
+    np.testing.assert_allclose(drawn.mean(axis=0), [1.0, -2.0], atol=0.02)
+    np.testing.assert_allclose(drawn.std(axis=0), [0.5, 3.0], rtol=0.02)
+
+
+def test_gradient_passes_a_hard_draw():
+    def second_level(logit):
+        return Levels(jax.nn.log_softmax(jnp.stack([jnp.zeros(()), logit])[None])).draw(jnp.array([0.5]))[0, 1]
+
+    assert float(jax.grad(second_level)(0.3)) == pytest.approx(special.expit(0.3) * special.expit(-0.3), rel=1e-4)
+
+
+def test_natural_parameters_give_the_log_density(layout, distributions, log):
+    coefficients, constant = decoding.natural(distributions)
+    everything = layout.split(jnp.ones(layout.attributes, bool))
+    for values in log.values[:10]:
+        cells = layout.cells(jnp.asarray(values))
+        ours = coefficients @ layout.statistics(cells) + constant
+        assert float(ours) == pytest.approx(
+            float(decoding.log_prob(distributions, cells, everything)), rel=1e-3, abs=1e-3
+        )
+
+
+def test_only_counted_cells_are_priced(layout, distributions, log):
+    cells = layout.cells(jnp.asarray(log.values[0]))
+    nothing = layout.split(jnp.zeros(layout.attributes, bool))
+    assert float(decoding.log_prob(distributions, cells, nothing)) == 0.0
+    parts = [
+        float(decoding.log_prob(distributions, cells, layout.split(jnp.arange(layout.attributes) == at)))
+        for at in range(layout.attributes)
+    ]
+    everything = layout.split(jnp.ones(layout.attributes, bool))
+    assert sum(parts) == pytest.approx(float(decoding.log_prob(distributions, cells, everything)), rel=1e-4)
+
+
+# --- layout and encoder ---
+
+
+def test_values_to_cells_and_back_for_every_kind():
+    frame = visits(60, seed=5, gaps=0.0)
+    log = read(frame)
+    assert [column.kind for column in log.schema.columns] == [
+        kind if isinstance(kind, str) else "ordinal" for kind in KINDS.values()
+    ]
+    layout = layout_of(log.schema)
+    back = jax.vmap(lambda values: layout.values(layout.cells(values)))(jnp.asarray(log.values))
+    np.testing.assert_allclose(back, log.values, atol=1e-5)
+    decoded = log.schema.decode(np.asarray(back))
+    assert decoded["ward"] == frame["ward"].tolist()
+    assert decoded["grade"] == frame["grade"].tolist()
+    assert decoded["smoker"] == frame["smoker"].tolist()
+    assert decoded["admitted"] == frame["admitted"].tolist()
+    assert decoded["visits"] == frame["visits"].astype(int).tolist()
+    np.testing.assert_allclose(decoded["marker"], frame["marker"], rtol=1e-4)
+
+
+def test_encoder_laws(layout, log):
+    encoder = SetEncoder(layout, embedding=4, summary=12, width=12, latent=4, key=jax.random.key(1))
+    checks.encoder_laws(layout, encoder, jnp.asarray(log.values[0]))
+
+
+def test_encoder_token_is_value_embedding_and_bias(layout, log):
+    """The folded first layer equals h([x, x·e, b]) written out."""
+    encoder = SetEncoder(layout, embedding=4, summary=12, width=12, latent=4, key=jax.random.key(1))
+    cells, total = layout.cells(jnp.asarray(log.values[3])), np.zeros(12)
+    for group, own, embedding, bias in zip(layout.groups, cells, encoder.embeddings, encoder.biases, strict=True):
+        for j in range(group.size):
+            if group.embedded:
+                token = jnp.concatenate([jnp.zeros(1), own[j] @ embedding[j], bias[j : j + 1]])
+            else:
+                x = jnp.sum(own[j] * group.level_values[j]) if group.discrete else own[j]
+                token = jnp.concatenate([x[None], x * embedding[j], bias[j : j + 1]])
+            total += np.asarray(jax.nn.relu(encoder.shared(token)))
+    everything = layout.split(jnp.ones(layout.attributes, bool))
+    np.testing.assert_allclose(encoder.summary(layout, cells, everything), total, rtol=1e-4, atol=1e-4)
+
+
+def test_posterior_density_of_a_draw():
+    factor = np.array([[0.5, 0.0], [0.8, 2.0]])
+    posterior = GaussianPosterior(jnp.array([1.0, -1.0]), jnp.asarray(factor, jnp.float32))
+    normal = jnp.array([0.3, -0.7])
+    exact = stats.multivariate_normal.logpdf(posterior.draw(normal), np.array([1.0, -1.0]), factor @ factor.T)  # pyright: ignore[reportArgumentType]
+    assert float(posterior.log_prob_of_draw(normal)) == pytest.approx(exact, rel=1e-4)
+    assert float(standard_normal_log_prob(normal)) == pytest.approx(stats.norm.logpdf(normal).sum(), rel=1e-5)
+
+
+# --- training ---
+
+
+def arrays_of(fitted) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(fitted.model, eqx.is_array))]
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(arrays_of(one), arrays_of(other), strict=True))
+
+
+class Line(eqx.Module):
+    """y = slope · x: small enough that the training program itself is what is tried."""
+
+    slope: jax.Array
+
+    def __init__(self, key):
+        self.slope = jax.random.normal(key, (1,))
+
+
+def squared(line, record, points, hiding):
+    error = (record["target"] - line.slope[0] * record["observed"][0]) ** 2
+    return error, -error
+
+
+def line_data(rows=100, slope=3.0):
+    x = np.random.default_rng(0).normal(size=(rows, 1)).astype(np.float32)
+    return {"observed": x, "target": (slope * x[:, 0]).astype(np.float32)}
+
+
+def train_line(data, **changes):
+    own = {"learning_rate": 0.1, "batch": 16, "rounds": 6, "steps_per_round": 20} | changes
+    settings = training.Training(**own)
+    points = quasi_random(2, 1, 0)
+    return training.train(Line, squared, data, points=points, training=settings, members=2, seed=0, progress=False)
+
+
+def test_loss_falls_and_the_slope_is_found():
+    trained = train_line(line_data())
+    assert (trained.history[-1] > trained.history[0]).all()
+    np.testing.assert_allclose(trained.networks.arrays.slope[:, 0], 3.0, atol=0.05)
+
+
+def test_early_stopping_keeps_the_best():
+    """The judge prefers slope 1, on the way to the loss's slope 3: what is kept is the round it liked best."""
+
+    def judged_elsewhere(line, record, points, hiding):
+        return squared(line, record, points, hiding)[0], -((line.slope[0] - 1.0) ** 2)
+
+    settings = training.Training(learning_rate=0.05, batch=16, rounds=40, steps_per_round=5, patience=3)
+    trained = training.train(
+        Line,
+        judged_elsewhere,
+        line_data(),
+        points=quasi_random(2, 1, 0),
+        training=settings,
+        members=2,
+        seed=0,
+        progress=False,
+    )
+    assert len(trained.history) < 40
+    assert (len(trained.history) - 1 - trained.best_round >= 3).all()
+    np.testing.assert_allclose(
+        -((np.asarray(trained.networks.arrays.slope[:, 0]) - 1) ** 2), trained.history.max(axis=0), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_padding_rows_never_influence(monkeypatch):
+    plain = train_line(line_data(100))
+    monkeypatch.setattr(training, "bucket", lambda rows: 512)
+    padded = train_line(line_data(100))
+    np.testing.assert_allclose(plain.networks.arrays.slope, padded.networks.arrays.slope, rtol=1e-5)
+    np.testing.assert_allclose(plain.history, padded.history, rtol=1e-4, atol=1e-6)
+
+
+def traces(rows: int, rounds: int, loss, seen: list) -> int:
+    seen.clear()
+    settings = training.Training(batch=16, rounds=rounds, steps_per_round=5, patience=50)
+    points = quasi_random(2, 1, 0)
+    training.train(Line, loss, line_data(rows), points=points, training=settings, members=1, seed=0, progress=False)
+    return len(seen)
+
+
+def test_one_program_for_all_tables_of_a_size():
+    """Another number of rows in the same bucket reuses the compiled program; so does every later round."""
+    seen = []
+
+    def counted(line, record, points, hiding):
+        seen.append(1)
+        return squared(line, record, points, hiding)
+
+    assert traces(100, 3, counted, seen) > 0
+    assert traces(101, 3, counted, seen) == 0
+    assert traces(90, 3, counted, seen) == 0
+    assert traces(1000, 3, counted, seen) > 0
+
+
+def test_the_program_is_traced_once_in_a_fit():
+    counts = []
+    for rounds in (1, 5):
+        seen = []
+
+        def counted(line, record, points, hiding, seen=seen):
+            seen.append(1)
+            return squared(line, record, points, hiding)
+
+        counts.append(traces(100, rounds, counted, seen))
+    assert counts[0] == counts[1] > 0
+
+
+def test_same_seed_same_model(log, fitted_models):
+    assert same(small_settings("causal").fit(log, seed=0, progress=False), fitted_models["causal"])
+    assert not same(small_settings("causal").fit(log, seed=1, progress=False), fitted_models["causal"])
+    checks.same_seed_same_model(small_settings("similarity"), log)
+
+
+def test_members_differ(fitted_models):
+    arrays = jax.tree.leaves(fitted_models["causal"].model.networks.arrays)
+    assert all(array.shape[0] == 2 for array in arrays)
+    assert any(not np.array_equal(array[0], array[1]) for array in arrays)
+    bounds = fitted_models["causal"].report.held_out_bound
+    assert len(bounds) == 2
+    assert bounds[0] != bounds[1]
+
+
+def test_progress_is_told(log):
+    told = []
+    small_settings("causal").fit(log, seed=0, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_rows_of_one_record_are_held_out_together():
+    records = np.repeat(np.arange(100), 10)
+    order = np.random.default_rng(0).permutation(1000)
+    held = _held_out(order, 140, records)
+    assert len(held) == 140
+    assert len(np.unique(records[held])) == 14
+    # with no record twice it is as without
+    np.testing.assert_array_equal(_held_out(order, 140, np.arange(1000)), _held_out(order, 140, None))
+
+
+def test_equal_records_are_known_by_their_cells():
+    values = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 0.0], [0.0, np.nan]])
+    found = _records(make_log(values, [0, 1, 0, 1]))
+    assert found[0] == found[1]
+    assert len(set(found.tolist())) == 3
+
+
+def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, log):
+    """A linear h is the rectified one whose tokens are all positive."""
+    sizes: dict[str, Any] = {"embedding": 3, "summary": 5, "width": 6, "latent": 2}
+    rectified = SetEncoder(layout, **sizes, key=jax.random.key(1))
+    lifted = eqx.tree_at(lambda e: e.shared.bias, rectified, jnp.full(5, 1e4))
+    plain = SetEncoder(layout, **sizes, rectified=False, key=jax.random.key(1))
+    plain = eqx.tree_at(lambda e: e.shared.bias, plain, jnp.full(5, 1e4))
+    cells = layout.cells(jnp.asarray(log.values[0]))
+    observed = layout.split(jnp.arange(layout.attributes) % 2 == 0)
+    found = [encoder.summary(layout, cells, observed) for encoder in (lifted, plain)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+    checks.encoder_laws(layout, plain, jnp.asarray(log.values[0]))
+
+
+def test_networks_drawn_by_a_quickly_compiled_program_are_the_same(log, monkeypatch):
+    def drawn(options: dict[str, int]) -> list[np.ndarray]:
+        monkeypatch.setattr(training, "RUN_ONCE", options)
+        settings = small_settings("causal")
+        make = lambda key: settings.network(log.schema, len(log.action_labels), key)  # noqa: E731
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(training.initialise(make, 2, 3).arrays)]
+
+    for quick, usual in zip(
+        drawn({"xla_backend_optimization_level": 1}), drawn({"xla_backend_optimization_level": 3}), strict=True
+    ):
+        np.testing.assert_array_equal(quick, usual)

@@ -1,0 +1,262 @@
+"""The log: actions, rewards, propensities, notes, splitting, and the sentences bad logs get."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from prudent.errors import InputProblem
+from prudent.table import Log, Schema, read_log
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "mapping": dict}
+VISITS: dict[str, list[Any]] = {
+    "age": [31, 54, None, 47, 60, 25],
+    "ward": ["north", "south", None, "north", "south", "north"],
+    "dose": ["low", "high", "low", None, "high", "extreme"],
+    "outcome": [1.0, 0.5, None, 2.0, 0.0, None],
+    "chance": [0.5, 0.25, 1.0, None, None, 0.1],
+}
+
+
+@pytest.fixture(params=FRAMES.values(), ids=list(FRAMES))
+def frame(request):
+    return request.param
+
+
+def of(table: Any, **settings: Any) -> Log:
+    return Log.from_frame(table, action="dose", reward="outcome", **settings)
+
+
+def noted(log: Log, words: str) -> bool:
+    return any(words in note for note in log.notes)
+
+
+def test_every_kind_of_frame_gives_the_same_log(frame):
+    log = of(frame(VISITS), propensity="chance")
+    assert len(log) == 6
+    assert log.schema.names == ("age", "ward")
+    assert log.action_labels == ("high", "low")
+    assert log.actions.tolist() == [1, 0, 1, -1, 0, -1]
+    assert log.actions.dtype == np.int32
+    assert log.values.dtype == np.float32
+    np.testing.assert_array_equal(log.rewards, [1.0, 0.5, np.nan, 2.0, 0.0, np.nan])
+    np.testing.assert_array_equal(log.propensities, [0.5, 0.25, 1.0, np.nan, np.nan, 0.1])
+    assert log.rewarded.tolist() == [True, True, False, False, True, False]
+    assert log.observed.tolist() == [[True, True]] * 2 + [[False, False]] + [[True, True]] * 3
+
+
+def test_notes_tell_what_was_noticed():
+    log = of(VISITS | {"site": ["a"] * 6}, propensity="chance")
+    assert log.notes == (
+        "Column 'site' holds only 'a': dropped.",
+        "Action 'extreme' (1 row) is never with a reward, so nothing can be learned of it: read as no action.",
+        "Propensity 'chance' is empty in 1 row of those with an action.",
+        "2 rows have no action in 'dose' that can be used; they still teach how the features hang together.",
+        "2 rows have no reward in 'outcome'; they still teach how the features hang together.",
+    )
+
+
+def test_minimize_flips_the_sign_inside_only():
+    log, flipped = of(VISITS), of(VISITS, minimize=True)
+    np.testing.assert_array_equal(flipped.rewards, -log.rewards)
+    assert flipped.summary().actions == log.summary().actions
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels", "codes"),
+    [
+        ([10, 9, 10, None], (9, 10), [1, 0, 1, -1]),
+        ([1.0, 0.5, 1.0, float("nan")], (0.5, 1.0), [1, 0, 1, -1]),
+        ([True, False, True, None], (False, True), [1, 0, 1, -1]),
+        (["dose 10", "dose 9", "dose 10", "NA"], ("dose 9", "dose 10"), [1, 0, 1, -1]),
+        (["true", "false", "true", "?"], ("false", "true"), [1, 0, 1, -1]),
+    ],
+)
+def test_actions_keep_their_type(frame, cells, labels, codes):
+    log = of(frame({"age": [31, 54, 47, 60], "dose": cells, "outcome": [1, 2, 3, 4]}))
+    assert log.action_labels == labels
+    assert [type(label) for label in log.action_labels] == [type(label) for label in labels]
+    assert log.actions.tolist() == codes
+
+
+def test_category_actions_and_boolean_rewards():
+    table = pd.DataFrame({"age": [31, 54, 47], "dose": pd.Categorical(["b", "a", "b"]), "outcome": [True, False, True]})
+    log = of(table)
+    assert log.action_labels == ("a", "b")
+    assert log.rewards.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_rewards_written_as_text_with_gap_marks_are_numbers():
+    log = of(VISITS | {"outcome": ["1", "0.5", "NA", " 2 ", "0", "-"]})
+    np.testing.assert_array_equal(log.rewards, of(VISITS).rewards)
+
+
+def test_infinite_rewards_are_none_and_told():
+    log = of(VISITS | {"outcome": [1.0, 0.5, float("inf"), 2.0, 0.0, None]})
+    assert np.isnan(log.rewards[2])
+    assert noted(log, "is infinite in 1 row")
+
+
+def test_a_new_log_is_read_as_the_model_saw_its_own():
+    log = of(VISITS, ignore=["chance"])
+    later = {
+        "dose": ["high", "none", 3, "low"],
+        "outcome": [1, 2, 3, None],
+        "ward": ["east", "south", "north", None],
+        "age": [40, None, 30, 900],
+    }
+    new = of(later, schema=log.schema, action_labels=log.action_labels)
+    assert new.schema is log.schema
+    assert new.action_labels == ("high", "low")
+    assert new.actions.tolist() == [0, -1, -1, 1]
+    assert noted(new, "'none' (1 row)")
+    assert noted(new, "unknown to the model")
+    assert noted(new, "2 rows hold what the model's log did not, the first being: ward: category 'east' never seen")
+    one = {name: cells[:1] for name, cells in later.items()}
+    assert len(of(one, schema=log.schema, action_labels=log.action_labels)) == 1
+
+
+def test_model_actions_match_across_types():
+    table = {"age": [31, 54, 47], "dose": [1, 2, 1], "outcome": [1, 2, 3]}
+    log = of(table)
+    for cells in (["1", "2", "1"], [1.0, 2.0, 1.0]):
+        new = of(table | {"dose": cells}, schema=log.schema, action_labels=log.action_labels)
+        assert new.actions.tolist() == log.actions.tolist()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.8, 0.99])
+def test_split_is_deterministic_disjoint_and_covers(share):
+    count = 97
+    log = of({"age": list(np.random.default_rng(0).integers(0, 90, count)), "dose": ["a", "b"] * 48 + ["a"],
+              "outcome": list(range(count)), "chance": [0.5] * count}, propensity="chance")  # fmt: skip
+    past, later = log.split(share, seed=3)
+    assert len(past) == max(round(share * count), 1)
+    assert sorted([*past.rewards, *later.rewards]) == list(range(count))
+    again, _ = log.split(share, seed=3)
+    np.testing.assert_array_equal(again.rewards, past.rewards)
+    assert past.propensities is not None
+    assert len(past.propensities) == len(past)
+    if share == 0.5:
+        assert not np.array_equal(log.split(share, seed=4)[0].rewards, past.rewards)
+
+
+def test_take_accepts_indices_and_masks():
+    log = of(VISITS)
+    assert log.take(np.array([4, 0])).rewards.tolist() == [0.0, 1.0]
+    assert len(log.take(log.rewarded)) == 3
+    assert log.take([1]).propensities is None
+
+
+def test_arrays_are_read_only_and_the_callers_stay_writeable():
+    log = of(VISITS)
+    with pytest.raises(ValueError, match="read-only"):
+        log.values[0, 0] = 1
+    rewards = np.zeros(1)
+    Log(log.schema, log.values[:1], log.observed[:1], log.actions[:1], rewards, log.action_labels)
+    rewards[0] = 1.0
+
+
+def test_summary_is_what_people_ask_first():
+    summary = of(VISITS).summary()
+    assert (summary.rows, summary.rewarded) == (6, 3)
+    assert [(one.name, one.kind, round(one.gap_share, 3), one.shows) for one in summary.columns] == [
+        ("age", "real", 0.167, "25 to 60"),
+        ("ward", "categorical", 0.167, "north, south"),
+        ("chance", "real", 0.333, "0.1 to 1"),
+    ]
+    assert [(one.label, one.rows, one.mean_reward) for one in summary.actions] == [("high", 2, 0.25), ("low", 1, 1.0)]
+
+
+def test_read_log_takes_the_same_settings(tmp_path):
+    path = tmp_path / "visits.csv"
+    pl.DataFrame(VISITS).write_csv(path)
+    log = read_log(path, action="dose", reward="outcome", propensity="chance", kinds={"age": "real"})
+    np.testing.assert_array_equal(log.actions, of(VISITS).actions)
+    assert log.schema.columns[0].kind == "real"
+
+
+def test_integer_actions_in_a_csv_with_gap_marks_stay_integers(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("age,dose,outcome\n30,1,2\n40,NA,3\n50,2,4\n")
+    assert read_log(path, action="dose", reward="outcome").action_labels == (1, 2)
+
+
+def test_ignored_columns_and_kinds_reach_the_schema():
+    log = of(VISITS, ignore="chance", kinds={"ward": ["south", "north"]})
+    assert log.schema.names == ("age", "ward")
+    assert log.schema.columns[1].kind == "ordinal"
+    assert of(VISITS, ignore=["chance", "dose"]).schema.names == ("age", "ward")
+
+
+def test_unreadable_columns_do_not_matter_when_ignored():
+    assert (
+        of(VISITS | {"image": [[1], [2], [3], [4], [5], [6]]}, ignore=["image", "chance"]).schema
+        == of(VISITS, ignore=["chance"]).schema
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "sentence"),
+    [
+        ({}, {"action": "does"}, "no column 'does' .the action.. Did you mean 'dose'"),
+        ({}, {"reward": "result"}, "no column 'result' .the reward.. There is 'age'"),
+        ({}, {"propensity": "chanse"}, "no column 'chanse' .the propensity.. Did you mean 'chance'"),
+        ({}, {"ignore": ["wrad"]}, "no column 'wrad' .to ignore.. Did you mean 'ward'"),
+        ({}, {"reward": "dose"}, "'dose' cannot be both the action and the reward"),
+        ({}, {"propensity": "dose"}, "'dose' cannot be both the action and the propensity"),
+        ({}, {"kinds": {"dose": "categorical"}}, "'dose' is given a kind but is no feature"),
+        ({"dose": ["low"] * 6}, {}, "holds only 'low' where there is a reward.* at least two actions"),
+        ({"dose": [None] * 6}, {}, "No row has both an action in 'dose' and a reward"),
+        ({"dose": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, {}, "different number in every row, such as 0.1; bin it"),
+        ({"dose": [["a"], ["b"], ["a"], ["b"], ["a"], ["b"]]}, {}, "'dose' holds cells of type List"),
+        ({"outcome": ["good", "bad", None, "good", "bad", "good"]}, {}, "must hold numbers, but row 1 .*'good'"),
+        ({"outcome": [None] * 6}, {}, "'outcome' has no number in any row"),
+        ({"outcome": [None, None, 1, 1, None, None], "dose": ["a", "b", None, None, "a", "b"]}, {}, "No row has both"),
+        ({"chance": [0.5, 0, 1, 1, 1, 1]}, {"propensity": "chance"}, "holds 0 in row 2 .* above 0 and at most 1"),
+        ({"chance": [0.5, 1, 1.2, 1, 1, 1]}, {"propensity": "chance"}, "holds 1.2 in row 3"),
+        ({"chance": [0.5, 1, float("inf"), 1, 1, 1]}, {"propensity": "chance"}, "holds inf in row 3"),
+        ({"chance": ["a", "b", "c", "d", "e", "f"]}, {"propensity": "chance"}, "Propensity .* must hold numbers"),
+        ({}, {"ignore": ["age", "ward", "chance"]}, "no column left to learn from"),
+    ],
+)  # fmt: skip
+def test_bad_logs_get_their_sentence(frame, changes, settings, sentence):
+    with pytest.raises(InputProblem, match=sentence):
+        Log.from_frame(frame(VISITS | changes), **({"action": "dose", "reward": "outcome"} | settings))
+
+
+def test_too_many_actions_are_refused():
+    count = 201
+    table = {"age": [30, 40, 50] * 67, "dose": [f"d{row}" for row in range(count)], "outcome": [1.0] * count}
+    with pytest.raises(InputProblem, match="holds 201 different actions, and 200 is the most; bin or group"):
+        of(table)
+
+
+@pytest.mark.parametrize(("rows", "sentence"), [(0, "has no rows"), (1, "has one row")])
+def test_tables_too_short_to_learn_from(frame, rows, sentence):
+    with pytest.raises(InputProblem, match=sentence):
+        of(frame({name: cells[:rows] for name, cells in VISITS.items()}))
+
+
+def test_no_rewarded_row_in_an_evaluation_log():
+    log = of(VISITS)
+    with pytest.raises(InputProblem, match="No row has both an action in 'dose' and a reward in 'outcome'"):
+        of(VISITS | {"dose": ["other"] * 6}, schema=log.schema, action_labels=log.action_labels)
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan")])
+def test_split_needs_a_share(share):
+    with pytest.raises(InputProblem, match=r"The 'share' parameter of Log\.split must be between 0 and 1"):
+        of(VISITS).split(share)
+
+
+def test_a_million_rows_are_encoded_without_a_loop_over_rows():
+    random = np.random.default_rng(0)
+    count = 1_000_000
+    table = pl.DataFrame({"age": random.integers(18, 95, count), "ward": random.choice(["a", "b"], count)})
+    schema, _ = Schema.infer(table)
+    encoded = schema.encode(table)
+    assert encoded.observed.all()
+    assert not any(encoded.flags)
