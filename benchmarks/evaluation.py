@@ -45,7 +45,7 @@ from prudent.evaluation.prices import Prices, own_prices
 from prudent.evaluation.row_terms import Evidence
 from prudent.evaluation.tails import as_share
 from prudent.models import encoded_rows
-from prudent.propensity import effective_rows
+from prudent.propensity import effective_sample_size
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
@@ -244,7 +244,7 @@ def tail_intervals(logs: int) -> dict[str, dict[str, float]]:
     held: dict[str, list[tuple[bool, bool]]] = {}
     for seed in range(FIRST_SEED, FIRST_SEED + logs):
         exact = _exact_evidence(world, seed)
-        rows, wrong = effective_rows(exact.weights), np.full(ROWS, 0.3)
+        rows, wrong = effective_sample_size(exact.weights), np.full(ROWS, 0.3)
         for estimator, evidence, name in (
             (SelfNormalised(), exact, "self-normalised ips"),
             (DoublyRobust(), exact, "dr"),

@@ -122,8 +122,8 @@ def test_json_has_the_documented_keys(run, folder):
     assert len(found["differences"]) == 10
     tail = found["policies"][2]
     assert list(tail) == [
-        *("name", "kind", "value", "gain", "tail_share", "worst_mean", "estimates", "at_worst", "effective_rows"),
-        *("referred", "diagnosis"),
+        *("name", "kind", "value", "gain", "tail_share", "worst_mean", "estimates", "at_worst"),
+        *("effective_sample_size", "referred", "diagnosis"),
     ]
     assert [one["estimator"] for one in tail["estimates"]] == [one.name for one in EVERY_ESTIMATOR]
     assert list(tail["gain"]) == ["value", "error", "low", "high"]

@@ -71,8 +71,8 @@ def test_counts_and_weights_of_a_deterministic_policy() -> None:
     assert (found.policy, found.rows, found.decided, found.matched, found.referred) == ("p", 8, 8, 6, 0.0)
     assert found.match_rate == 6 / 8
     weights = np.array([2.0, 4.0, 0.0, 2.0, 200.0, 0.0, 2.0, 5.0])
-    assert found.effective_rows == pytest.approx(215**2 / (4 + 16 + 4 + 40_000 + 4 + 25), abs=1e-9)
-    assert found.decided_effective_rows == found.effective_rows
+    assert found.effective_sample_size == pytest.approx(215**2 / (4 + 16 + 4 + 40_000 + 4 + 25), abs=1e-9)
+    assert found.decided_effective_sample_size == found.effective_sample_size
     assert found.mean_weight == pytest.approx(215 / 8, abs=1e-9)
     error = math.sqrt(sum((w - 215 / 8) ** 2 for w in weights) / 7 / 8)
     assert found.mean_weight_error == pytest.approx(error, abs=1e-9)
@@ -88,9 +88,9 @@ def test_referred_rows_count_as_done_as_logged() -> None:
     assert found.match_rate == pytest.approx(own.mean(), abs=1e-12)
     weights = own / LIKELY
     weights[5] = 1.0
-    assert found.effective_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), abs=1e-9)
+    assert found.effective_sample_size == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), abs=1e-9)
     rest = np.delete(weights, 5)
-    assert found.decided_effective_rows == pytest.approx(rest.sum() ** 2 / (rest**2).sum(), abs=1e-9)
+    assert found.decided_effective_sample_size == pytest.approx(rest.sum() ** 2 / (rest**2).sum(), abs=1e-9)
 
 
 def test_the_histogram_counts_rows_and_weight() -> None:
@@ -386,7 +386,7 @@ def test_decided_as_logged_is_simply_known() -> None:
 def test_a_policy_that_never_matches_cannot_be_judged(interval: Any) -> None:
     never = np.array(["a", "b"])[1 - ACTIONS]
     found = judged({"never": never}, interval=interval).diagnose("never")
-    assert (found.answer, found.matched, found.match_rate, found.effective_rows) == ("nothing", 0, 0.0, 0.0)
+    assert (found.answer, found.matched, found.match_rate, found.effective_sample_size) == ("nothing", 0, 0.0, 0.0)
     assert found.verdict.startswith(
         "The log cannot say how this policy would do: its action was never taken in the 8 cases."
     )
@@ -398,34 +398,34 @@ def test_a_policy_that_never_matches_cannot_be_judged(interval: Any) -> None:
     partly = judged({"never": [None, None, *never[2:]]}).diagnose("never")
     assert "never taken in the 6 cases that it does not refer" in partly.verdict
     assert partly.answer == "nothing"
-    assert partly.effective_rows == pytest.approx(2.0)
+    assert partly.effective_sample_size == pytest.approx(2.0)
 
 
-def test_few_effective_rows_say_hardly_anything() -> None:
+def test_few_effective_sample_size_say_hardly_anything() -> None:
     log, sick = many(40)
     found = judged({"right": sick}, log).diagnose("right")
     assert found.answer == "hardly"
     assert found.verdict.startswith("The log can hardly say how this policy would do.")
-    worth = f"carry as much information as about {found.effective_rows:.0f} equally weighted"
+    worth = f"carry as much information as about {found.effective_sample_size:.0f} equally weighted"
     assert f"{worth} cases: too little to act on" in found.verdict
     assert any(f"{worth} ones" in warning for warning in found.warnings)
     # rows that are left to a person do not make up for the few it decides itself
     log, sick = many(600)
     referring = [int(s) if row < 40 else None for row, s in enumerate(sick)]
     mostly = judged({"right": referring}, log).diagnose("right")
-    assert mostly.effective_rows > 300
+    assert mostly.effective_sample_size > 300
     assert mostly.answer == "hardly"
 
 
 def test_wide_intervals_or_not_quite_enough_rows_answer_roughly() -> None:
     log, sick = many(150)
     found = judged({"right": sick}, log).diagnose("right")
-    assert 30 < found.effective_rows < 100
+    assert 30 < found.effective_sample_size < 100
     assert found.answer == "roughly"
     assert found.verdict.startswith(
         f"The log says roughly how this policy would do: {shown(found.value)} per decision."
     )
-    enough = replace(found, decided_effective_rows=200.0)
+    enough = replace(found, decided_effective_sample_size=200.0)
     assert enough.answer == "clearly"
     wide = Estimate(0.0, 1.0, -2.0, 2.0)
     assert replace(enough, value=wide).answer == "roughly"
@@ -447,7 +447,7 @@ def test_actions_almost_never_taken_in_such_cases_are_extrapolated() -> None:
     found = with_probabilities(found, np.stack([1 - odds, odds], axis=1)).diagnose("bold")
     assert found.support.outside == pytest.approx((sick == 1).mean(), abs=1e-12)
     assert found.support.action == "1"
-    outside = replace(found, decided_effective_rows=500.0, support=replace(found.support, outside=0.73))
+    outside = replace(found, decided_effective_sample_size=500.0, support=replace(found.support, outside=0.73))
     assert outside.answer == "extrapolated"
     assert "in 73% of the cases it wants an action that was almost never taken" in outside.verdict
     assert "extrapolated by the prices (given). Going by them, " in outside.verdict

@@ -46,12 +46,12 @@ def test_estimates_by_hand():
     assert first.mean_reward.value == pytest.approx((-4 + 2 - 1) / 4)
     assert first.tail_share.value == pytest.approx(1 / 4)
     assert first.worst_mean.value == pytest.approx(-4.0)  # 5 % of the weight is within the worst row
-    assert first.effective_rows == pytest.approx(16 / 6)
+    assert first.effective_sample_size == pytest.approx(16 / 6)
     assert (second.mean_reward.value, second.tail_share.value) == (pytest.approx(1.25), pytest.approx(0.25))
-    assert second.effective_rows == pytest.approx(4)
+    assert second.effective_sample_size == pytest.approx(4)
     nothing = judge(np.zeros((1, 4)), rewards[:1], below=-2.0)[0]
     assert np.isnan(nothing.mean_reward.value)
-    assert (nothing.effective_rows, nothing.tail_share.high) == (0.0, 1.0)
+    assert (nothing.effective_sample_size, nothing.tail_share.high) == (0.0, 1.0)
 
 
 def test_worst_mean_takes_part_of_a_row():
@@ -205,7 +205,7 @@ def test_settings_choose_as_their_own_policies_do(fitted_models):
         assert point.mean_reward.value == pytest.approx(earned.mean())
         assert point.tail_share.value == pytest.approx((earned < -1.0).mean())
         assert point.worst_mean.value == pytest.approx(np.sort(earned)[:3].mean())
-        assert point.effective_rows == pytest.approx(60)
+        assert point.effective_sample_size == pytest.approx(60)
 
 
 def test_frontier_of_a_held_out_log(judged):
@@ -215,7 +215,7 @@ def test_frontier_of_a_held_out_log(judged):
         assert row["mean_reward_low"] < row["mean_reward"] < row["mean_reward_high"]
         assert row["tail_share_low"] <= row["tail_share"] < row["tail_share_high"]
         assert row["worst_mean"] <= row["mean_reward"]
-        assert 1 < row["effective_rows"] <= 120
+        assert 1 < row["effective_sample_size"] <= 120
     table = judged.table().splitlines()
     assert len(table) == 1 + len(FEW)
     assert "below -1.5" in table[0]

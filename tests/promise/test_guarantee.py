@@ -25,7 +25,7 @@ from prudent.decide import BestFrequencyLottery, Completions, Model, assemble
 from prudent.models import FitReport, Fitted
 from prudent.promise import guarantee
 from prudent.promise.conformal import conformal_quantile, fewest_rows
-from prudent.propensity import effective_rows
+from prudent.propensity import effective_sample_size
 from prudent.table import Column, Encoded
 from prudent.worlds import DosingWorld
 from prudent.worlds.missingness import mar
@@ -295,8 +295,8 @@ def test_quantile_keeps_its_own_atom():
     assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 3.0, 0.51) == 2.0
     assert conformal_quantile(scores, np.ones(3), 3.0, 0.76) == math.inf
     assert conformal_quantile(np.empty(0), np.empty(0), 0.0, 0.6) == math.inf
-    assert effective_rows(np.array([2.0, 2.0])) == 2
-    assert effective_rows(np.empty(0)) == 0
+    assert effective_sample_size(np.array([2.0, 2.0])) == 2
+    assert effective_sample_size(np.empty(0)) == 0
 
 
 def test_a_world_can_record_gaps_made_elsewhere():

@@ -190,14 +190,14 @@ def test_overlap_is_computed_as_documented():
     assert overlap.rows == 3
     assert overlap.rows_outside == 1
     weights = 1 / np.array([0.995, 0.5])
-    np.testing.assert_allclose(first.effective_rows, weights.sum() ** 2 / (weights**2).sum())
+    np.testing.assert_allclose(first.effective_sample_size, weights.sum() ** 2 / (weights**2).sum())
     assert any("For 1 of 4 rows action 'y' was almost never taken" in sentence for sentence in overlap.verdicts)
 
 
 def test_overlap_is_json_and_says_when_all_is_well():
     fitted = FittedPropensity(np.full(100, 0.5), None, np.arange(100) % 2, (1, 2))
     overlap = fitted.overlap()
-    assert overlap.effective_rows == pytest.approx(100)
+    assert overlap.effective_sample_size == pytest.approx(100)
     assert overlap.verdicts == ("Every action was taken often enough, in all kinds of cases the log can tell apart.",)
     assert json.loads(json.dumps(overlap.to_dict(), allow_nan=False))["actions"][0]["count"] == 50
     empty = FittedPropensity(np.full(2, 0.5), None, np.zeros(2, int), ("seen", "unseen")).overlap()
@@ -205,7 +205,7 @@ def test_overlap_is_json_and_says_when_all_is_well():
     assert "'unseen' was taken in 0 rows only" in empty.verdicts[1]
 
 
-def test_overlap_warns_of_few_effective_rows():
+def test_overlap_warns_of_few_effective_sample_size():
     taken = np.full(200, 0.9)
     taken[0] = 0.001
     verdicts = FittedPropensity(taken, None, np.zeros(200, int), ("a",)).overlap().verdicts

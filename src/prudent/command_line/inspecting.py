@@ -151,7 +151,7 @@ def _action_cells(one: ActionSummary, rewarded: int, overlap: ActionOverlap | No
     if overlap is None:
         return [*cells, "", ""]
     # the overlap also counts rows without a reward; here they are left out, as in the column 'rows'
-    worth = overlap.effective_rows * one.rows / max(overlap.count, 1)
+    worth = overlap.effective_sample_size * one.rows / max(overlap.count, 1)
     return [*cells, f"{overlap.smallest:.2g}", f"{worth:,.0f}"]
 
 

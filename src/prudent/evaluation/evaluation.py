@@ -16,7 +16,7 @@ from prudent.evaluation.intervals import Estimate, Imputed, Interval, Logarithmi
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.row_terms import Evidence, Terms, between_imputations
 from prudent.evaluation.tails import as_share, worst_mean
-from prudent.propensity import FittedPropensity, effective_rows
+from prudent.propensity import FittedPropensity, effective_sample_size
 from prudent.show import plain_types
 from prudent.table import Log, did_you_mean
 
@@ -243,7 +243,7 @@ class Evaluation:
         return Measured.of(evidence, estimator.terms)
 
     def _share(self, policy: str, estimator: Estimator, found: Estimate) -> Estimate:
-        rows = effective_rows(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
+        rows = effective_sample_size(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
         return as_share(found, rows, self.judging.level)
 
     def _worst(self, policy: str, estimator: Estimator) -> Measured:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prudent.evaluation.decisions import LOGGED, referred_rows
-from prudent.propensity import effective_rows
+from prudent.propensity import effective_sample_size
 from prudent.show import Columns, Figures, plain, plain_types, thousands
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _summary_row(evaluation: Evaluation, name: str, figure: Callable[[float], st
     if evaluation.judging.below is not None:
         cells += [_with_interval(_headline(evaluation, name, "tail_share"), _share)]
     cells += [figure(_headline(evaluation, name, "worst_mean").value)]
-    return (*cells, f"{effective_rows(evaluation.evidence(name).weights):,.0f}")
+    return (*cells, f"{effective_sample_size(evaluation.evidence(name).weights):,.0f}")
 
 
 def estimator_table(evaluation: Evaluation) -> Columns:
@@ -244,7 +244,8 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
     policies: those asked about, then the decisions as logged, then every constant action. Each has name, kind
         ("asked", "logged" or "constant"), the headline estimator's value, gain, tail_share (None without `below`) and
         worst_mean, estimates (a list: estimator, its value, error, low and high, and its own gain, tail_share and
-        worst_mean), at_worst, effective_rows, referred (rows left to a person) and, where asked about, diagnosis.
+        worst_mean), at_worst, effective_sample_size, referred (rows left to a person) and, where asked about,
+        diagnosis.
     differences: policy minus other for all pairs of those asked about, paired, by the headline estimator.
     """
     judging, log = evaluation.judging, evaluation.log
@@ -290,7 +291,7 @@ def _policy_facts(evaluation: Evaluation, name: str) -> dict[str, Any]:
             for one in evaluation.judging.estimators
         ],
         "at_worst": evaluation.at_worst(name),
-        "effective_rows": effective_rows(evaluation.evidence(name).weights),
+        "effective_sample_size": effective_sample_size(evaluation.evidence(name).weights),
         "referred": 0 if name == LOGGED else referred(evaluation, name),
         "diagnosis": evaluation.diagnose(name).to_dict() if asked else None,
     }

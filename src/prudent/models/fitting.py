@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from prudent.errors import InputProblem, Rule, instance, is_whole, number, require, whole
 from prudent.networks import MANY_ATTRIBUTES, Members, Trained, Training, Width
-from prudent.propensity import FittedPropensity, Propensity, effective_rows
+from prudent.propensity import FittedPropensity, Propensity, effective_sample_size
 from prudent.table import Log, Schema
 
 ACTIVE_VARIANCE = 0.01
@@ -139,7 +139,7 @@ def report_of(log: Log, trained: Trained, active_latents: int, propensity: Fitte
         )
     if propensity is not None:
         weights = propensity.weights()[log.rewarded]
-        effective = effective_rows(weights)
+        effective = effective_sample_size(weights)
         notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
     bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
     return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))

@@ -30,14 +30,14 @@ class Point:
     """One setting: what it earns, and how bad its tail is. Rewards are in the log's units and sign.
 
     tail_share: the share of outcomes beyond the threshold. worst_mean: the mean of the worst 5 % of outcomes (CVaR).
-    effective_rows: how many equally weighted rows say as much as the held-out ones do about this setting.
+    effective_sample_size: how many equally weighted rows say as much as the held-out ones do about this setting.
     """
 
     strategy: Strategy
     mean_reward: Estimate
     tail_share: Estimate
     worst_mean: Estimate
-    effective_rows: float
+    effective_sample_size: float
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Frontier:
                 one.mean_reward.negated() if self.minimize else one.mean_reward,
                 one.tail_share,
                 one.worst_mean.negated() if self.minimize else one.worst_mean,
-                one.effective_rows,
+                one.effective_sample_size,
             )
             for setting, one in zip(self.settings, self.judged, strict=True)
         )
@@ -134,7 +134,7 @@ class Frontier:
                 **estimate_columns("mean_reward", point.mean_reward),
                 **estimate_columns("tail_share", point.tail_share),
                 **estimate_columns("worst_mean", point.worst_mean),
-                "effective_rows": point.effective_rows,
+                "effective_sample_size": point.effective_sample_size,
             }
             for point in self.points
         ]
@@ -259,7 +259,7 @@ def _cells(point: Point) -> tuple[str, ...]:
         f"{tail.value:.2%} ± {tail.error:.2%}",
         f"{tail.high:.2%}",
         f"{worst.value:.3f} ± {worst.error:.3f}",
-        f"{point.effective_rows:.0f}",
+        f"{point.effective_sample_size:.0f}",
     )
 
 

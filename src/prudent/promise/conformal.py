@@ -16,7 +16,7 @@ from prudent.decide import Policy
 from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
 from prudent.evaluation import SEEN_TO_REFUSE, share_seen
 from prudent.promise.masked_decisions import Replay, estimated_noise, knows_noise
-from prudent.propensity import Known, Propensity, effective_rows, propensity_or_default
+from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
 from prudent.table import Encoded, Log
 
 MOST_PREDICTIONS = 200_000
@@ -104,7 +104,7 @@ class Guarantee:
         observed = self.replay.log.observed[self.rows]
         observed = observed & observed[np.random.default_rng([seed, 1]).permutation(len(observed))]
         agreed = ~np.isnan(self.replay.scores(self.rows, observed))
-        return effective_rows(weights[self.rows[agreed]]) / len(self.rows)
+        return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
 
     @property
     def policy(self) -> Policy:
@@ -208,7 +208,7 @@ class Guarantee:
 
     def _reference(self, pattern: np.ndarray, rows: np.ndarray, observed: np.ndarray, scores: np.ndarray) -> _Reference:
         agreed = ~np.isnan(scores)
-        effective = min(effective_rows(self.weights[rows[agreed]]), self.worth * len(rows))
+        effective = min(effective_sample_size(self.weights[rows[agreed]]), self.worth * len(rows))
         if effective < self.held_level / (1 - self.held_level) - 1e-9:
             agreed[:] = False  # no bound can come of these, so cases need not be predicted under their masks
         masks, mask = np.unique(observed[agreed], axis=0, return_inverse=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.evaluation import Bootstrap, Estimate, Terms, upper_bound, worst_mean
-from prudent.propensity import effective_rows
+from prudent.propensity import effective_sample_size
 
 WORST_SHARE = 0.05
 INTERVAL = 0.9
@@ -21,14 +21,14 @@ class Judgement:
     """What the held-out rows say about one policy.
 
     mean_reward; tail_share, the share of outcomes below the threshold; worst_mean, the mean of the worst 5 % (CVaR).
-    effective_rows is (Σw)²/Σw²: as many rows of equal weight would say as much. tail_rows is the same for the tail
-    share alone, see `tail_rows`.
+    effective_sample_size is (Σw)²/Σw²: how many rows of equal weight would be as informative. tail_rows is the same for
+    the tail share alone, see `tail_rows`.
     """
 
     mean_reward: Estimate
     tail_share: Estimate
     worst_mean: Estimate
-    effective_rows: float
+    effective_sample_size: float
     tail_rows: float
 
 
@@ -51,16 +51,16 @@ def judge(weights: np.ndarray, rewards: np.ndarray, below: float, seed: int = 0)
 def _judgement(weights: np.ndarray, tail: np.ndarray, mean: Estimate, share: Estimate, worst: Estimate) -> Judgement:
     rows, level = tail_rows(weights, tail), (1 - INTERVAL) / 2
     low, high = 1 - upper_bound(1 - share.value, rows, level), upper_bound(share.value, rows, level)
-    return Judgement(mean, Estimate(share.value, share.error, low, high), worst, effective_rows(weights), rows)
+    return Judgement(mean, Estimate(share.value, share.error, low, high), worst, effective_sample_size(weights), rows)
 
 
 def tail_rows(weights: np.ndarray, tail: np.ndarray) -> float:
     """How many equally weighted rows would know the tail share as well (Korn and Graubard's effective sample size).
 
     Share · (1 − share) over its variance as a weighted ratio, which notices when bad outcomes weigh more than others;
-    never more than `effective_rows`, which is all there is when no outcome, or every one, is bad.
+    never more than `effective_sample_size`, which is all there is when no outcome, or every one, is bad.
     """
-    rows = effective_rows(weights)
+    rows = effective_sample_size(weights)
     if rows == 0:
         return 0.0
     share = np.sum(weights * tail) / np.sum(weights)

@@ -24,5 +24,5 @@ from prudent.propensity.overlap import OUTSIDE_SUPPORT as OUTSIDE_SUPPORT
 from prudent.propensity.overlap import ActionOverlap as ActionOverlap
 from prudent.propensity.overlap import FittedPropensity as FittedPropensity
 from prudent.propensity.overlap import Overlap as Overlap
-from prudent.propensity.overlap import effective_rows as effective_rows
+from prudent.propensity.overlap import effective_sample_size as effective_sample_size
 from prudent.propensity.robust_logistic import LapsingRule as LapsingRule

@@ -18,16 +18,16 @@ class ActionOverlap:
     """How well the log covers one action.
 
     `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when
-    only logged probabilities are known). `effective_rows` is (Σw)²/Σw² over the rows that took it, w the inverse of its
-    probability. `rows_outside` counts the rows whose probability of this action is below 0.01 (again, among its own
-    when that is all that is known): there its reward is extrapolated, not learnt.
+    only logged probabilities are known). `effective_sample_size` is (Σw)²/Σw² over the rows that took it, w being the
+    inverse of its probability. `rows_outside` counts the rows whose probability of this action is below 0.01 (again,
+    only rows that took it when nothing else is known): there its reward is extrapolated, not learnt.
     """
 
     action: str | int | float | bool
     count: int
     smallest: float
     first_percentile: float
-    effective_rows: float
+    effective_sample_size: float
     rows_outside: int
 
 
@@ -40,7 +40,7 @@ class Overlap:
 
     rows: int
     actions: tuple[ActionOverlap, ...]
-    effective_rows: float
+    effective_sample_size: float
     rows_outside: int
     verdicts: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class FittedPropensity:
         actions = tuple(self._action_overlap(index) for index in range(len(self.action_labels)))
         known = self.taken[:, None] if self.probabilities is None else self.probabilities
         rows, outside = int((self.actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
-        effective = effective_rows(1 / self.taken[self.actions >= 0])
+        effective = effective_sample_size(1 / self.taken[self.actions >= 0])
         return Overlap(rows, actions, effective, outside, _verdicts(rows, len(self.taken), actions, effective))
 
     def _action_overlap(self, index: int) -> ActionOverlap:
@@ -91,13 +91,13 @@ class FittedPropensity:
             count=len(own),
             smallest=float(seen.min()) if len(seen) else math.nan,
             first_percentile=float(np.quantile(seen, 0.01)) if len(seen) else math.nan,
-            effective_rows=effective_rows(1 / own),
+            effective_sample_size=effective_sample_size(1 / own),
             rows_outside=int((seen < OUTSIDE_SUPPORT).sum()),
         )
 
 
-def effective_rows(weights: np.ndarray) -> float:
-    """How many equally weighted rows would say as much: (Σw)² / Σw²; 0 where nothing weighs."""
+def effective_sample_size(weights: np.ndarray) -> float:
+    """How many equally weighted rows would be as informative: (Σw)² / Σw²; 0 where all weights are 0."""
     squares = float((weights**2).sum())
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
@@ -116,10 +116,10 @@ def _action_verdicts(one: ActionOverlap, all_rows: int) -> Iterator[str]:
     if one.count < FEW_ROWS:
         times = "1 row" if one.count == 1 else f"{one.count} rows"
         yield f"Action '{one.action}' was taken in {times} only, so what is said about its reward rests on very little."
-    elif one.effective_rows < max(FEW_ROWS, one.count / 4):
+    elif one.effective_sample_size < max(FEW_ROWS, one.count / 4):
         yield (
             f"Action '{one.action}' was taken in {one.count} rows, but a few unusual ones carry the weight: they say as"
-            f" much as about {one.effective_rows:.0f} equal ones."
+            f" much as about {one.effective_sample_size:.0f} equal ones."
         )
     if one.rows_outside > 0.05 * all_rows:
         yield (

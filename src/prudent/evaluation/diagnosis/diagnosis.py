@@ -14,7 +14,7 @@ from prudent.evaluation.diagnosis.support import Support, WeightHistogram, heavi
 from prudent.evaluation.diagnosis.verdict import Answer, answer, verdict, warnings
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.intervals import Estimate
-from prudent.propensity import OUTSIDE_SUPPORT, effective_rows
+from prudent.propensity import OUTSIDE_SUPPORT, effective_sample_size
 from prudent.show import plain_types
 
 LISTED = 8  # attributes that the text lists; `balance` has all
@@ -27,8 +27,8 @@ class Diagnosis:
     rows, decided, matched: all rows; those the policy does not refer; of these, where it could do what was done.
     match_rate: the mean probability that the policy does what was done; a row it refers counts as 1.
     referred: the share of rows it leaves to a person.
-    effective_rows: as many equally weighted rows as all its weighted ones are worth, (Σw)² / Σw²;
-        `decided_effective_rows` the same of the rows it decides itself, on which any difference rests.
+    effective_sample_size: as many equally weighted rows as all its weighted ones are worth, (Σw)² / Σw²;
+        `decided_effective_sample_size` the same of the rows it decides itself, on which any difference rests.
     mean_weight: about 1 where the propensities are right; `mean_weight_error` is its standard error.
     heaviest_share: the part of the weight on the heaviest 1 % of rows.
     calibration: of the propensities, for the log as a whole; None where only those of taken actions are known.
@@ -47,8 +47,8 @@ class Diagnosis:
     matched: int
     match_rate: float
     referred: float
-    effective_rows: float
-    decided_effective_rows: float
+    effective_sample_size: float
+    decided_effective_sample_size: float
     mean_weight: float
     mean_weight_error: float
     heaviest_share: float
@@ -93,7 +93,7 @@ class Diagnosis:
     def _counts(self) -> list[str]:
         lines = [
             f"Rows: {self.rows}, {self.referred:.0%} referred, done as the policy would {self.match_rate:.0%}",
-            f"Effective rows: {self.effective_rows:.0f}",
+            f"Effective sample size: {self.effective_sample_size:.0f}",
             f"Mean weight: {self.mean_weight:.3f} (standard error {self.mean_weight_error:.3f}); the heaviest 1% of "
             f"rows carry {_share(self.heaviest_share)} of it",
         ]
@@ -132,8 +132,8 @@ def diagnose(evaluation: Evaluation, policy: str) -> Diagnosis:
         matched=int((~referred & (agreement > 0)).sum()),
         match_rate=float(agreement.mean()),
         referred=float(referred.mean()),
-        effective_rows=effective_rows(weights),
-        decided_effective_rows=effective_rows(weights[~referred]),
+        effective_sample_size=effective_sample_size(weights),
+        decided_effective_sample_size=effective_sample_size(weights[~referred]),
         mean_weight=float(weights.mean()),
         mean_weight_error=float(weights.std(ddof=1)) / math.sqrt(rows) if rows > 1 else math.nan,
         heaviest_share=heaviest_share(weights),

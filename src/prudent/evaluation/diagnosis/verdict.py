@@ -36,20 +36,20 @@ def answer(found: "Diagnosis") -> Answer:
         return "not asked"
     if not found.matched:
         return "nothing"
-    if found.decided_effective_rows < FEW_ROWS:
+    if found.decided_effective_sample_size < FEW_ROWS:
         return "hardly"
     if found.support.outside > MOSTLY_OUTSIDE:
         return "extrapolated"
     half_width = (found.value.high - found.value.low) / 2
     narrow = half_width <= SMALL_EFFECT * found.reward_spread  # False where there is no interval
-    clear = narrow and found.decided_effective_rows >= ENOUGH_ROWS and not _doubts(found)
+    clear = narrow and found.decided_effective_sample_size >= ENOUGH_ROWS and not _doubts(found)
     return "clearly" if clear else "roughly"
 
 
 def verdict(found: "Diagnosis") -> str:
     """One or two sentences, and a third where the propensities are in doubt."""
     worth = shown(found.value)
-    equal_rows = f"carry as much information as about {found.decided_effective_rows:.0f} equally weighted cases"
+    equal_rows = f"carry as much information as about {found.decided_effective_sample_size:.0f} equally weighted cases"
     agreed = f"{_agreement(found)}, which {equal_rows}"
     gain = compared(found.gain, found.minimize)
     match answer(found):
@@ -146,7 +146,7 @@ def _of_support(found: "Diagnosis") -> Iterator[str]:
 def _of_weights(found: "Diagnosis") -> Iterator[str]:
     if not found.decided or not found.matched:
         return
-    effective = found.decided_effective_rows
+    effective = found.decided_effective_sample_size
     if effective < ENOUGH_ROWS:
         yield (
             f"The rows that agree with the policy carry as much information as about {effective:.0f} equally weighted "
