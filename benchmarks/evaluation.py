@@ -44,7 +44,6 @@ from prudent.evaluation import (
 from prudent.evaluation.prices import Prices, own_prices
 from prudent.evaluation.row_terms import Evidence
 from prudent.evaluation.tails import as_share
-from prudent.models import encoded_rows
 from prudent.propensity import effective_sample_size
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
@@ -85,7 +84,7 @@ def jobs(name: str, seeds: Sequence[int]) -> Iterator[Job]:
         later = fitted.read(world.sample(ROWS, seed=seed).frame())
         chosen = [
             np.argmax(judged.scores, axis=1)
-            for judged in score_together([policy.chooser for policy in policies], encoded_rows(later))
+            for judged in score_together([policy.chooser for policy in policies], later.encoded)
         ]
         prices = own_prices(fitted, later, BELOW)
         assert prices.tail is not None

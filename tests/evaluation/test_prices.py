@@ -10,7 +10,7 @@ from prudent.errors import InputProblem
 from prudent.evaluation import LearntPrices
 from prudent.evaluation.kernel_ridge import KernelRidge, action_likeness
 from prudent.evaluation.prices import Prices, own_prices
-from prudent.models import encoded_rows, read_by
+from prudent.models import align_log
 from prudent.table import Log
 from prudent.worlds import DosingWorld
 
@@ -261,7 +261,7 @@ def test_own_prices_are_the_models_expectations():
     below = -2.0
     found = own_prices(fitted, log, below, completions=128)
     policy = fitted.policy(completions=128)
-    encoded = encoded_rows(read_by(log, fitted))
+    encoded = align_log(log, fitted).encoded
     np.testing.assert_allclose(found.rewards, policy.chooser.score(encoded).expected, rtol=0, atol=1e-5)
     assert found.tail is not None
     (tables,) = policy.pricing.tables(encoded)

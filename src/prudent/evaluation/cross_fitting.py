@@ -8,7 +8,7 @@ import numpy as np
 
 from prudent.decide import FittedModel, Policy, Strategy
 from prudent.errors import InputProblem, is_whole, require
-from prudent.models import Fitted, read_by
+from prudent.models import Fitted, align_log
 from prudent.table import Log
 
 
@@ -42,7 +42,7 @@ class CrossFitted:
 
     def unseen(self, log: Log) -> np.ndarray:
         """For each row the number of the first model that has not seen it."""
-        seen = np.stack([rows_seen(model, read_by(log, model)) for model in self.models])
+        seen = np.stack([rows_seen(model, align_log(log, model)) for model in self.models])
         if seen.all(axis=0).any():
             raise InputProblem(
                 "Every fold's model has seen some of these rows; evaluate on the log that was cross-fitted, or on "

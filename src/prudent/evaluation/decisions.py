@@ -8,7 +8,7 @@ import numpy as np
 from prudent.decide import Advice, Policy, score_together
 from prudent.errors import InputProblem, require
 from prudent.evaluation.cross_fitting import CrossFittedPolicy
-from prudent.models import encoded_rows, read_by, require_labels
+from prudent.models import align_log, require_same_actions
 from prudent.table import ActionLabel, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
 Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
@@ -53,8 +53,8 @@ def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
     found: dict[int, np.ndarray] = {}
     for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
         own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
-        encoded = encoded_rows(read_by(log, fitted))
-        require_labels(fitted, log)
+        encoded = align_log(log, fitted).encoded
+        require_same_actions(fitted, log)
         for index, scored in zip(own, score_together([policies[i].chooser for i in own], encoded), strict=True):
             found[index] = policies[index].chooser.probabilities(scored, encoded)
     return [found[index] for index in range(len(policies))]

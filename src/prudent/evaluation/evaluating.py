@@ -11,7 +11,7 @@ from prudent.evaluation.evaluation import Evaluation, Judging
 from prudent.evaluation.inputs import SEEN_TO_WARN, PriceSource, left_out, prices_of, seen_notes, share_seen
 from prudent.evaluation.intervals import Interval, Student
 from prudent.evaluation.prices import LearntPrices
-from prudent.models import read_by
+from prudent.models import align_log
 from prudent.propensity import Propensity, propensity_or_default
 from prudent.table import Log, label_text
 
@@ -56,7 +56,7 @@ def evaluate(
     _check(log, estimators, interval, level, below, worst_share, seed)
     models = _models(named)
     for model in models[:1]:
-        log = read_by(log, model)
+        log = align_log(log, model)
     all_rows, used = len(log), log.rewarded
     if not used.any():
         raise InputProblem("The log has no row with both an action and a reward, so nothing can be evaluated.")

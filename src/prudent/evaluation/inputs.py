@@ -10,7 +10,7 @@ from prudent.errors import InputProblem, require
 from prudent.evaluation.cross_fitting import CrossFitted, rows_seen
 from prudent.evaluation.gaussian_prices import GaussianPrices
 from prudent.evaluation.prices import LearntPrices, Prices, cross_fitted_prices, own_prices
-from prudent.models import read_by, require_labels
+from prudent.models import align_log, require_same_actions
 from prudent.table import Log
 
 SEEN_TO_REFUSE, SEEN_TO_WARN = 0.5, 0.01
@@ -34,7 +34,7 @@ def share_seen(model: FittedModel, log: Log) -> float:
     """
     if not len(model.fingerprints):
         return 0.0
-    own = read_by(log, model)
+    own = align_log(log, model)
     own = own.take(own.rewarded)  # another model may not know all of the log's actions
     _, back, counts = np.unique(own.fingerprints(), return_inverse=True, return_counts=True)
     prints, times = np.unique(model.fingerprints, return_counts=True)
@@ -68,10 +68,10 @@ def prices_of(
     if isinstance(prices, LearntPrices | GaussianPrices):
         return prices.fit(log, below, seed), []
     if isinstance(prices, CrossFitted):
-        require_labels(prices.models[0], log)
+        require_same_actions(prices.models[0], log)
         return cross_fitted_prices(prices, log, below), []
     if isinstance(prices, FittedModel):
-        require_labels(prices, log)
+        require_same_actions(prices, log)
         notes = seen_notes([share_seen(prices, log)], len(log), "its prices are flattered there.")
         return own_prices(prices, log, below), notes
     given = _array(prices)

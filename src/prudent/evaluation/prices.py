@@ -13,7 +13,7 @@ from prudent.decide import FittedModel, Policy, PriceTable
 from prudent.errors import is_whole, require
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
-from prudent.models import encoded_rows, read_by
+from prudent.models import align_log
 from prudent.propensity import (
     BOOSTED_COLUMNS,
     BOOSTED_LEVELS,
@@ -50,7 +50,7 @@ class Prices:
 def own_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
     """The model's own expectations; rows it was fitted on would be flattered."""
     policy = Policy(fitted, completions=completions)
-    encoded = encoded_rows(read_by(log, fitted))
+    encoded = align_log(log, fitted).encoded
     threshold = jnp.asarray(np.inf if below is None else below, jnp.float32)
     parts = [_expectations(tables, threshold) for tables in policy.pricing.tables(encoded)]
     rewards, tail = (np.concatenate([np.asarray(part[i], np.float64) for part in parts])[: len(log)] for i in (0, 1))

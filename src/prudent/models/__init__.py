@@ -11,9 +11,8 @@ from prudent.models.fitting import check_log as check_log
 from prudent.models.fitting import reward_scale as reward_scale
 from prudent.models.learning import fit_many as fit_many
 from prudent.models.loading import load as load
-from prudent.models.log_alignment import encoded_rows as encoded_rows
-from prudent.models.log_alignment import read_by as read_by
-from prudent.models.log_alignment import require_labels as require_labels
+from prudent.models.log_alignment import align_log as align_log
+from prudent.models.log_alignment import require_same_actions as require_same_actions
 from prudent.models.partial_vae import PartialVAE as PartialVAE
 from prudent.models.similarity import SPVAE as SPVAE
 from prudent.models.similarity import FeatureLoss as FeatureLoss

@@ -1,4 +1,4 @@
-"""A log as a model reads it: its columns, its scales, its actions."""
+"""Aligning a log with a fitted model: the model's columns, scales and actions."""
 
 from dataclasses import replace
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from prudent.decide import FittedModel
 from prudent.errors import InputProblem
-from prudent.table import Encoded, Log, label_text
+from prudent.table import Log, label_text
 
 
-def read_by(log: Log, fitted: FittedModel) -> Log:
-    """The log as a model reads it: its columns, its scales, its actions. Rows stay the same."""
+def align_log(log: Log, fitted: FittedModel) -> Log:
+    """The same rows with the columns, scales and actions of the model."""
     if log.schema == fitted.schema and log.action_labels == fitted.action_labels and log.minimize == fitted.minimize:
         return log
     if log.minimize != fitted.minimize:
@@ -20,8 +20,8 @@ def read_by(log: Log, fitted: FittedModel) -> Log:
         )
     if log.source is None or log.positions is None:
         raise InputProblem(
-            "The log was not read as the model's own was, and the table behind it is not known; read it with "
-            "fitted.read(frame)."
+            "The log was not read with the model's columns and actions, and the table it came from is not known; read "
+            "it with fitted.read(frame)."
         )
     positions = {label_text(label): index for index, label in enumerate(fitted.action_labels)}
     codes = np.array([positions.get(label_text(label), -1) for label in log.action_labels] + [-1])
@@ -36,12 +36,8 @@ def read_by(log: Log, fitted: FittedModel) -> Log:
     )
 
 
-def encoded_rows(log: Log) -> Encoded:
-    return Encoded(log.values, log.observed, [""] * len(log))
-
-
-def require_labels(fitted: FittedModel, log: Log) -> None:
-    """A model's answers are by the number of the action, so it must number them as the log does."""
+def require_same_actions(fitted: FittedModel, log: Log) -> None:
+    """A model's prices are in the order of its actions, so the log must have the same actions in the same order."""
     if tuple(map(label_text, fitted.action_labels)) != tuple(map(label_text, log.action_labels)):
         raise InputProblem(
             f"The model knows the actions {', '.join(map(label_text, fitted.action_labels))} and the log has "

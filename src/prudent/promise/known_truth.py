@@ -9,7 +9,7 @@ import numpy as np
 from prudent.decide import Policy, score_together
 from prudent.errors import InputProblem, require
 from prudent.evaluation import seen_notes, share_seen
-from prudent.models import encoded_rows, read_by
+from prudent.models import align_log
 from prudent.propensity import Boosted, Known
 from prudent.table import Encoded, Log
 
@@ -53,11 +53,11 @@ def from_truth(policies: tuple[Policy, ...], truth: KnownTruth) -> tuple[np.ndar
 def from_log(policies: tuple[Policy, ...], log: Log, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights and rewards, [policy, row]: rows whose logged action the policy agrees with, by inverse propensity."""
     fitted = policies[0].fitted
-    log = read_by(log, fitted)
+    log = align_log(log, fitted)
     seen_notes([share_seen(fitted, log)], len(log), "")
     if not log.rewarded.any():
         raise InputProblem("The held-out log has no row with both an action and a reward, so nothing can be judged.")
-    chosen = best_actions(policies, encoded_rows(log))
+    chosen = best_actions(policies, log.encoded)
     weights = log_weights(log, chosen, seed)[:, log.rewarded]
     return weights, np.broadcast_to(log.rewards[log.rewarded], weights.shape)
 

@@ -12,7 +12,7 @@ from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.table.cells import row_name
 from prudent.table.decision_columns import ActionLabel, action_codes, label_actions, read_actions, read_numbers
 from prudent.table.files import Table, like, read_table, rows_of, to_table
-from prudent.table.schema import AskedKind, Schema
+from prudent.table.schema import AskedKind, Encoded, Schema
 
 __all__ = ["ActionLabel", "ActionSummary", "ColumnSummary", "Log", "LogSummary", "read_log", "read_table"]
 
@@ -160,6 +160,11 @@ class Log:
         first = min(max(round(share * len(self)), 1), len(self) - 1)
         order = np.random.default_rng(seed).permutation(len(self))
         return self.take(np.sort(order[:first])), self.take(np.sort(order[first:]))
+
+    @property
+    def encoded(self) -> Encoded:
+        """The records in encoded space, as deciding takes them; reading a log leaves no flags on its rows."""
+        return Encoded(self.values, self.observed, [""] * len(self))
 
     def cases(self) -> Any:
         """What was known about each row, as the kind of frame it was read from: all columns but action and outcome.

@@ -30,7 +30,7 @@ from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.sensitivity.confounding import preferred_policy
 from prudent.evaluation.sensitivity.shifted_learning import propensity_given_records, shifted_completions
-from prudent.models import Fitted, read_by
+from prudent.models import Fitted, align_log
 from prudent.propensity import FittedPropensity
 from prudent.show import plain_types
 from prudent.table import Log, Schema, did_you_mean, label_text
@@ -185,7 +185,7 @@ def shifted_missingness(
 def _read(evaluation: Evaluation, model: Fitted) -> Log:
     own, theirs = (tuple(map(label_text, one.action_labels)) for one in (model, evaluation.log))
     require(own == theirs, "shifted_missingness", "fitted", f"know the log's actions, {', '.join(theirs)}", own)
-    return read_by(evaluation.log, model)
+    return align_log(evaluation.log, model)
 
 
 def _shifted_columns(schema: Schema, columns: Sequence[str] | None) -> tuple[str, ...]:

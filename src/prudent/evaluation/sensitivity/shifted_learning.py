@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from prudent.decide import HasDoubt, Model
 from prudent.evaluation.cross_fitting import CrossFitted
-from prudent.models import Fitted, encoded_rows, read_by
+from prudent.models import Fitted, align_log
 from prudent.networks import layout_of
 from prudent.propensity import (
     FLOOR,
@@ -54,12 +54,12 @@ def shifted_completions(
 
 
 def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imputations: int) -> Shifted:
-    own, policy = read_by(log, fitted), fitted.policy(completions=completions)
+    own, policy = align_log(log, fitted), fitted.policy(completions=completions)
     points = jnp.asarray((np.arange(imputations) + 0.5) / imputations, jnp.float32)
     moved, spread = jnp.asarray(shift, jnp.float32), jnp.float32(max(float(own.rewards.std()), 1e-6))
     bounds = layout_of(own.schema).bounds
     parts, start = [], 0
-    for values, observed in policy.pricing.chunks(encoded_rows(own)):
+    for values, observed in policy.pricing.chunks(own.encoded):
         index = np.minimum(np.arange(start, start + len(values)), len(own) - 1)
         actions, rewards = jnp.asarray(own.actions[index]), jnp.asarray(own.rewards[index], jnp.float32)
         found = _shifted(
