@@ -93,6 +93,11 @@ class Log:
         return len(self.actions)
 
     @property
+    def sign(self) -> float:
+        """-1 where lower outcomes are better: `rewards` times the sign are the outcomes as the user wrote them."""
+        return -1.0 if self.minimize else 1.0
+
+    @property
     def rewarded(self) -> np.ndarray:
         """Rows that have both an action and a reward."""
         return (self.actions >= 0) & np.isfinite(self.rewards)
@@ -197,11 +202,10 @@ class Log:
             ColumnSummary(column.name, column.kind, float(gap), column.description)
             for column, gap in zip(self.schema.columns, gaps, strict=True)
         )
-        sign = -1.0 if self.minimize else 1.0
         actions = []
         for code, label in enumerate(self.action_labels):
             rewards = self.rewards[self.rewarded & (self.actions == code)]
-            mean = sign * float(rewards.mean()) if len(rewards) else float("nan")
+            mean = self.sign * float(rewards.mean()) if len(rewards) else float("nan")
             actions.append(ActionSummary(label, len(rewards), mean))
         return LogSummary(len(self), int(self.rewarded.sum()), columns, tuple(actions), self.notes)
 
