@@ -185,8 +185,8 @@ def _explain(advice: Advice, wanted: Wanted, to_stderr: bool) -> None:
             console.print(f"\nRow {row + 1}", style="bold")
             console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
         return
-    told = [advice[row].explain() for row in range(min(wanted.explain or EXPLAINED, len(advice)))]
+    explained = [advice[row].explain().to_dict() for row in range(min(wanted.explain or EXPLAINED, len(advice)))]
     as_page = wanted.explain_to.suffix.lower() == ".html"
-    text = explanations_page(told) if as_page else json.dumps([one.to_dict() for one in told], indent=1)
+    text = explanations_page(explained) if as_page else json.dumps(explained, indent=1)
     write_text(text, wanted.explain_to)
-    sentence(screen(stderr=True), f"{counted(len(told), 'row')} explained in {wanted.explain_to}.")
+    sentence(screen(stderr=True), f"{counted(len(explained), 'row')} explained in {wanted.explain_to}.")

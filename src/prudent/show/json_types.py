@@ -1,13 +1,16 @@
-"""Plain types for JSON: dictionaries, lists, texts, and numbers that exist."""
+"""Plain types for JSON: dictionaries, lists, texts, and finite numbers."""
 
 import enum
 import math
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
+Facts = dict[str, Any]
+"""What an object of another room knows, as its `to_dict()` gives it and `--json` writes it."""
+
 
 def plain_types(value: Any) -> Any:
-    """The same in plain types; a number that does not exist, or is infinite, is None.
+    """The same in plain types; NaN and infinite numbers become None.
 
     >>> plain_types({"value": float("nan"), "rows": (1, 2)})
     {'value': None, 'rows': [1, 2]}

@@ -56,7 +56,7 @@ white-space:pre-wrap}}
 
 
 def page(told: Demonstration, steps: Steps) -> str:
-    articles = (_overview(told), _meals(told), article(told.explained), _measuring_and_next(told, steps))
+    articles = (_overview(told), _meals(told), article(told.explained.to_dict()), _measuring_and_next(told, steps))
     return document(headline(told), "\n".join(articles), STYLE, f"{MARK}\n")
 
 

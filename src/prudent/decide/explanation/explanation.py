@@ -108,18 +108,18 @@ class Explanation:
         return {**plain_types(self), "status_code": self.status.name.lower()}
 
     def __str__(self) -> str:
-        return explanation_text(self)
+        return explanation_text(self.to_dict())
 
     def html(self) -> str:
         """A page of its own: nothing from outside, no scripts, fit for print."""
-        return explanations_page([self])
+        return explanations_page([self.to_dict()])
 
     def picture(self) -> Picture:
         """A row per action: range, expectation, worst plausible case, guarantee. At most a dozen, the best first."""
-        return explanation_picture(self)
+        return explanation_picture(self.to_dict())
 
     def _repr_html_(self) -> str:
-        return explanation_fragment(self)
+        return explanation_fragment(self.to_dict())
 
     @property
     def price(self) -> ActionPrice:

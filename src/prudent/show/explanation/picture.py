@@ -1,48 +1,46 @@
 """The picture of an explanation."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from prudent.show.pictures import Picture, PriceRow, price_rows
-
-if TYPE_CHECKING:
-    from prudent.decide import ActionPrice, Explanation
+from prudent.show.json_types import Facts
+from prudent.show.pictures.picture import Picture
+from prudent.show.pictures.prices import PriceRow, price_rows
 
 MOST_ROWS = 12
 
 
-def explanation_picture(told: Explanation) -> Picture:
-    shown, left_out = _shown(told)
+def explanation_picture(case: Facts) -> Picture:
+    """A row per action of the facts of an explanation (`Explanation.to_dict`)."""
+    prices, left_out = _drawn_prices(case)
     rows = [
         PriceRow(
-            str(price.action),
-            price.expected_reward,
-            price.low_reward,
-            price.high_reward,
-            price.worst_reward,
-            price.guaranteed_reward,
-            chosen=price.action == told.action,
-            allowed=price.allowed,
+            str(price["action"]),
+            price["expected_reward"],
+            price["low_reward"],
+            price["high_reward"],
+            price["worst_reward"],
+            price["guaranteed_reward"],
+            chosen=price["action"] == case["action"],
+            allowed=price["allowed"],
         )
-        for price in shown
+        for price in prices
     ]
     note = f"{left_out} more actions, which the strategy ranks lower, are not shown." if left_out else ""
-    better = "lower" if told.minimize else "higher"
+    better = "lower" if case["minimize"] else "higher"
     return price_rows(
         rows,
-        title=f"{told.reward_name} by {told.action_name}",
-        name=told.action_name,
-        axis=f"{told.reward_name} ({better} is better)",
-        floor=told.floor,
+        title=f"{case['reward_name']} by {case['action_name']}",
+        name=case["action_name"],
+        axis=f"{case['reward_name']} ({better} is better)",
+        floor=case["floor"],
         note=note,
     )
 
 
-def _shown(told: Explanation) -> tuple[list[ActionPrice], int]:
-    """The actions in the log's order; where there are too many, those that rank highest and the one in question."""
-    if len(told.prices) <= MOST_ROWS:
-        return list(told.prices), 0
-    ranked = sorted(told.prices, key=lambda price: (price.action != told.about, price.rank))
-    kept = {id(price) for price in ranked[:MOST_ROWS]}
-    return [price for price in told.prices if id(price) in kept], len(told.prices) - MOST_ROWS
+def _drawn_prices(case: Facts) -> tuple[list[Facts], int]:
+    """The actions in the log's order, and how many are left out: with too many, the one in question and those that
+    rank highest are drawn."""
+    prices = case["prices"]
+    if len(prices) <= MOST_ROWS:
+        return prices, 0
+    ranked = sorted(prices, key=lambda price: (price["action"] != case["about"], price["rank"]))
+    drawn = {price["rank"] for price in ranked[:MOST_ROWS]}
+    return [price for price in prices if price["rank"] in drawn], len(prices) - MOST_ROWS

@@ -1,122 +1,111 @@
-"""The words and figures of an explanation, the same in text and on the page."""
-
-from __future__ import annotations
+"""The words and figures of an explanation, the same in text and on the page. All take its facts, as
+`Explanation.to_dict` gives them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
 from prudent.show.pictures.text import plain
-
-if TYPE_CHECKING:
-    from prudent.decide import ActionPrice, Change, Explanation
 
 NOT_ALLOWED = " (not allowed)"
 
 
-def explanation_text(told: Explanation) -> str:
-    lines = [headline(told) + ("" if told.status.name == "OK" else f" ({told.status})"), f"Why: {told.reason}"]
-    if told.flags:
-        lines.append(f"Note: {told.flags}")
-    lines += _aligned(told)
-    if told.observed:
-        lines.append(f"Known: {_listed(told.observed, known_cell)}")
-    if told.most_likely:
-        lines.append(f"Most likely values of what is missing: {_listed(told.most_likely, guessed_cell)}")
-        lines.append(f"Worst plausible values for {told.about}: {_listed(told.worst_case, guessed_cell)}")
-    return "\n".join([*lines, *certainty(told), *change_sentences(told), *measuring_sentences(told)])
+def explanation_text(case: Facts) -> str:
+    lines = [headline(case) + ("" if case["status_code"] == "ok" else f" ({case['status']})"), f"Why: {case['reason']}"]
+    if case["flags"]:
+        lines.append(f"Note: {case['flags']}")
+    lines += _aligned(case)
+    if case["observed"]:
+        lines.append(f"Known: {_listed(case['observed'], known_cell)}")
+    if case["most_likely"]:
+        lines.append(f"Most likely values of what is missing: {_listed(case['most_likely'], guessed_cell)}")
+        lines.append(f"Worst plausible values for {case['about']}: {_listed(case['worst_case'], guessed_cell)}")
+    return "\n".join([*lines, *certainty(case), *change_sentences(case), *measuring_sentences(case)])
 
 
-def headline(told: Explanation) -> str:
-    if told.action is None:
+def headline(case: Facts) -> str:
+    if case["action"] is None:
         return "No action is recommended"
-    return f"{'Fallback' if told.status.name == 'FALLBACK' else 'Recommended'}: {plain(told.action)}"
+    return f"{'Fallback' if case['status_code'] == 'fallback' else 'Recommended'}: {plain(case['action'])}"
 
 
-def figures(told: Explanation) -> Figures:
+def figures(case: Facts) -> Figures:
     """One way of writing all rewards of the case."""
-    return Figures.of(n for price in told.prices for n in (price.expected_reward, price.worst_reward))
+    return Figures.of(price[name] for price in case["prices"] for name in ("expected_reward", "worst_reward"))
 
 
-def price_columns(told: Explanation) -> tuple[list[str], list[list[str]]]:
-    """Heads and one row of text per action; columns that say nothing for any action are left out."""
-    figure = figures(told)
-    always: list[tuple[str, Callable[[ActionPrice], str]]] = [
-        ("expected", lambda price: figure(price.expected_reward)),
-        ("5 % to 95 %", lambda price: f"{figure(price.low_reward)} to {figure(price.high_reward)}"),
-        ("worst plausible", lambda price: figure(price.worst_reward)),
-        ("chance best", lambda price: percent(price.chance_best)),
+def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
+    """Heads and one row of text per action; optional columns that are empty or zero for every action are left out."""
+    figure = figures(case)
+    always: list[tuple[str, Callable[[Facts], str]]] = [
+        ("expected", lambda price: figure(price["expected_reward"])),
+        ("5 % to 95 %", lambda price: f"{figure(price['low_reward'])} to {figure(price['high_reward'])}"),
+        ("worst plausible", lambda price: figure(price["worst_reward"])),
+        ("chance best", lambda price: percent(price["chance_best"])),
     ]
-    sometimes: list[tuple[str, Callable[[ActionPrice], float | None]]] = [
-        ("guaranteed", lambda price: price.guaranteed_reward),
-        ("doubt", lambda price: price.doubt),
-        ("noise", lambda price: price.noise),
-        ("cost", lambda price: price.cost),
-    ]
-    extra = [(name, own) for name, own in sometimes if any(own(price) for price in told.prices)]
-    heads = [plain(told.action_name), *(name for name, _ in always), *(name for name, _ in extra)]
+    optional = {"guaranteed": "guaranteed_reward", "doubt": "doubt", "noise": "noise", "cost": "cost"}
+    optional = {head: key for head, key in optional.items() if any(price[key] for price in case["prices"])}
+    heads = [plain(case["action_name"]), *(head for head, _ in always), *optional]
     rows = [
-        [action_name(price), *(write(price) for _, write in always), *(figure(own(price)) for _, own in extra)]
-        for price in told.prices
+        [action_name(price), *(write(price) for _, write in always), *(figure(price[key]) for key in optional.values())]
+        for price in case["prices"]
     ]
     return heads, rows
 
 
-def action_name(price: ActionPrice) -> str:
-    return plain(price.action) + ("" if price.allowed else NOT_ALLOWED)
+def action_name(price: Facts) -> str:
+    return plain(price["action"]) + ("" if price["allowed"] else NOT_ALLOWED)
 
 
-def _aligned(told: Explanation) -> list[str]:
-    heads, rows = price_columns(told)
+def _aligned(case: Facts) -> list[str]:
+    heads, rows = price_columns(case)
     widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
 
     def line(mark: str, cells: list[str]) -> str:
         padded = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
         return "  ".join([f"{mark} {cells[0]:<{widths[0]}}", *padded])
 
-    marks = ["→" if price.action == told.about else " " for price in told.prices]
+    marks = ["→" if price["action"] == case["about"] else " " for price in case["prices"]]
     return [line(" ", heads), *(line(mark, row) for mark, row in zip(marks, rows, strict=True))]
 
 
-def certainty(told: Explanation) -> list[str]:
+def certainty(case: Facts) -> list[str]:
     """How much was weighed, and how sure the best action is."""
-    if not told.most_likely:
+    if not case["most_likely"]:
         return ["Nothing is missing in this record."]
-    bits = f"{told.action_entropy:.2f} bits"
     return [
-        f"The cases counted as plausible hold {percent(told.plausible_share)} of the probability.",
-        f"How unsure the best action is, given the gaps: {bits} (0: the same action is best whatever is missing)",
+        f"The cases counted as plausible hold {percent(case['plausible_share'])} of the probability.",
+        f"How unsure the best action is, given the gaps: {case['action_entropy']:.2f} bits "
+        "(0: the same action is best whatever is missing)",
     ]
 
 
-def change_sentences(told: Explanation) -> list[str]:
-    return [_change(change) for change in told.changes]
+def change_sentences(case: Facts) -> list[str]:
+    return [
+        f"If {plain(change['attribute'])} turned out {plain(change['values'])} (chance {percent(change['chance'])}), "
+        f"{plain(change['action'])} would be recommended instead."
+        for change in case["changes"]
+    ]
 
 
-def _change(change: Change) -> str:
-    return (
-        f"If {plain(change.attribute)} turned out {plain(change.values)} (chance {percent(change.chance)}), "
-        f"{plain(change.action)} would be recommended instead."
-    )
-
-
-def measuring_sentences(told: Explanation) -> list[str]:
-    if not told.measurements:
+def measuring_sentences(case: Facts) -> list[str]:
+    if not case["measurements"]:
         return []
-    if told.measure_next is None:
+    if case["measure_next"] is None:
         return ["No missing cell is worth measuring for this decision alone."]
-    best = next(own for own in told.measurements if own.attribute == told.measure_next)
-    after = ", after its cost" if best.cost else ""
-    worth = f"{gain(told, best.gain)} {plain(told.reward_name)} {told.gain_measure}{after}"
-    return [f"Most worth measuring first: {plain(best.attribute)} ({worth})"]
+    best = next(gap for gap in case["measurements"] if gap["attribute"] == case["measure_next"])
+    after = ", after its cost" if best["cost"] else ""
+    worth = f"{gain(case, best['gain'])} {plain(case['reward_name'])} {case['gain_measure']}{after}"
+    return [f"Most worth measuring first: {plain(best['attribute'])} ({worth})"]
 
 
-def gain(told: Explanation, number: float) -> str:
-    """A gain with the sign it has for the user: less, where the reward is to be small."""
-    written = figures(told)(abs(number))
+def gain(case: Facts, number: float) -> str:
+    """A gain with the sign it has for the user: negative if the reward is to be minimised."""
+    written = figures(case)(abs(number))
     if number == 0:
         return written
-    return ("−" if (number < 0) != told.minimize else "+") + written
+    return ("−" if (number < 0) != case["minimize"] else "+") + written
 
 
 def known_cell(value: Any) -> str:
@@ -127,5 +116,5 @@ def guessed_cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else plain(value)
 
 
-def _listed(values: dict[str, Any], write: Callable[[Any], str]) -> str:
+def _listed(values: Facts, write: Callable[[Any], str]) -> str:
     return ", ".join(f"{plain(name)} = {write(value)}" for name, value in values.items())

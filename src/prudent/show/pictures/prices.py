@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from prudent.show.numbers import Figures
 from prudent.show.pictures.axes import MARGIN, Scale, across
@@ -17,13 +18,13 @@ NOT_ALLOWED = " (not allowed)"
 
 @dataclass(frozen=True)
 class PriceRow:
-    """One action as it is drawn; rewards in the user's sign. `guarantee` is None where there is none."""
+    """One action as it is drawn; rewards in the user's sign. A `worst` or `guarantee` that is unknown is None."""
 
     label: str
     expected: float
     low: float
     high: float
-    worst: float
+    worst: float | None
     guarantee: float | None = None
     chosen: bool = False
     allowed: bool = True
@@ -88,7 +89,11 @@ def price_rows(
 
 def _shown(rows: Sequence[PriceRow], floor: float | None) -> list[float]:
     numbers = [n for row in rows for n in (row.expected, row.low, row.high, row.worst, row.guarantee)]
-    return [number for number in (*numbers, floor) if number is not None and math.isfinite(number)] or [0.0]
+    return [number for number in (*numbers, floor) if _is_finite(number)] or [0.0]
+
+
+def _is_finite(number: float | None) -> TypeGuard[float]:
+    return number is not None and math.isfinite(number)
 
 
 def _name(row: PriceRow) -> str:
@@ -123,12 +128,12 @@ def _marks(row: PriceRow, y: float, layout: _Layout) -> list[Element]:
     colour = CHOSEN if row.chosen else OTHERS if row.allowed else FADED
     low, high = scale(row.low), scale(row.high)
     elements: list[Element] = [Area(Box(low - 1, y - 4, high + 1, y + 4), colour, rounded=4, opacity=0.35)]
-    if math.isfinite(row.worst):
+    if _is_finite(row.worst):
         x = scale(row.worst)
         elements.append(Line(((x, y), (min(max(x, low), high), y)), colour, 1.5))
         elements.append(Point(x, y, "bar", 7, colour, f"worst plausible case {figures(row.worst)}"))
     elements.append(Point(scale(row.expected), y, "circle", 5.5, colour, f"expected {figures(row.expected)}"))
-    if row.guarantee is not None and math.isfinite(row.guarantee):
+    if _is_finite(row.guarantee):
         elements.append(Point(scale(row.guarantee), y, "diamond", 5, GUARANTEE, f"guaranteed {figures(row.guarantee)}"))
     return elements
 
@@ -150,7 +155,7 @@ def _legend(rows: Sequence[PriceRow], y: float, width: float) -> tuple[list[Elem
         ("5 % to 95 % of the plausible cases", Area(Box(0, -8, 18, 0), OTHERS, rounded=4, opacity=0.35)),
         ("worst plausible case", Point(9, -4, "bar", 7, OTHERS)),
     ]
-    if any(row.guarantee is not None and math.isfinite(row.guarantee) for row in rows):
+    if any(_is_finite(row.guarantee) for row in rows):
         shown.append(("guaranteed", Point(9, -4, "diamond", 5, GUARANTEE)))
     if any(row.chosen for row in rows):
         shown.insert(0, ("recommended", Area(Box(0, -9, 18, 1), WASH, rounded=3)))
