@@ -136,11 +136,11 @@ def _estimates(judged: Evaluation, policy: str, tails: bool) -> Iterator[tuple[s
     evidence = judged.evidence(policy)
     terms = [one.terms(evidence) for one in EVERY_ESTIMATOR]
     for name, interval in INTERVALS.items():
-        for estimator, estimate in zip(EVERY_ESTIMATOR, interval.estimates(terms, level=LEVEL), strict=True):
+        for estimator, estimate in zip(EVERY_ESTIMATOR, interval.estimates(terms, confidence=LEVEL), strict=True):
             yield f"value/{estimator.name}/{name}", [estimate.value, estimate.low, estimate.high]
     if tails:
         tail = judged.tail_evidence(policy)
-        shares = Student().estimates([one.terms(tail) for one in EVERY_ESTIMATOR], level=LEVEL)
+        shares = Student().estimates([one.terms(tail) for one in EVERY_ESTIMATOR], confidence=LEVEL)
         for estimator, estimate in zip(EVERY_ESTIMATOR, shares, strict=True):
             yield f"tail/{estimator.name}/student", [estimate.value, estimate.low, estimate.high]
     yield "value/smoothing/bound", [LogarithmicSmoothing().lower_bound(evidence, LEVEL), np.nan, np.nan]
@@ -250,7 +250,7 @@ def tail_intervals(logs: int) -> dict[str, dict[str, float]]:
             (DoublyRobust(), replace(exact, logged_prices=wrong, policy_prices=wrong), "dr, wrong prices"),
             (SelfNormalisedDoublyRobust(), exact, "self-normalised dr"),
         ):
-            (student,) = Student().estimates([estimator.terms(evidence)], level=LEVEL)
+            (student,) = Student().estimates([estimator.terms(evidence)], confidence=LEVEL)
             for interval, found in (("Student", student), ("effective counts", as_share(student, rows, LEVEL))):
                 inside = (found.low <= truth <= found.high, found.high < truth)
                 held.setdefault(f"{name}, {interval}", []).append(inside)

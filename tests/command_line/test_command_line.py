@@ -368,10 +368,10 @@ def test_what_to_measure_and_what_it_costs(run):
 
 
 def test_held_out_decisions_choose_and_guarantee(run):
-    code, _, error = recommend(run, "--guarantee", "log.csv", "--level", 0.6)
+    code, _, error = recommend(run, "--guarantee", "log.csv", "--confidence", 0.6)
     assert code == 2
     assert "the one the model was fitted on" in error
-    _, out, error = recommend(run, "--guarantee", "later.csv", "--level", 0.6)
+    _, out, error = recommend(run, "--guarantee", "later.csv", "--confidence", 0.6)
     assert "decisions of the log say as much about this policy" in error
     advice = table_of(out)
     assert advice.columns == [*ADVICE[:4], "guaranteed_reward", *ADVICE[4:]]
@@ -399,7 +399,7 @@ def test_held_out_decisions_choose_and_guarantee(run):
         (["--cost", "31=1"], "is for no action of the log"),
         (["--measure-cost", "wieght=1"], "Did you mean 'weight'?"),
         (["--guarantee", "cases.csv"], "has no column 'dose'"),
-        (["--guarantee", "log.csv", "--level", 0.4], "be above 0.5 and below 1"),
+        (["--guarantee", "log.csv", "--confidence", 0.4], "be above 0.5 and below 1"),
         (["--explain-to", "cases.pdf"], "must end in .html or .json"),
         (["--strategy", "conservative", "--risk", 2], "must be in [0, 1). Got 2.0"),
         (["--strategy", "conservative", "--risk", 0.1, "--c", 0.1], "--risk and --c"),

@@ -108,12 +108,13 @@ def test_the_same_command_prints_the_same(run):
 
 
 def test_json_has_the_documented_keys(run, folder):
-    found = facts_of(run, "--below", -1, "--level", 0.9)
+    found = facts_of(run, "--below", -1, "--confidence", 0.9)
     assert list(found) == [
         *("model", "log", "strategies", "rows", "reward", "minimize", "actions", "notes", "propensity", "prices"),
-        *("level", "interval", "below", "worst_share", "headline", "policies", "differences"),
+        *("confidence", "interval", "below", "worst_share", "headline", "policies", "differences"),
     ]
-    assert (found["rows"], found["level"], found["below"], found["headline"]) == (120, 0.9, -1, "self-normalised dr")
+    settings = {"rows": 120, "confidence": 0.9, "below": -1, "headline": "self-normalised dr"}
+    assert settings.items() <= found.items()
     assert found["propensity"]["source"] == "as logged"
     assert found["propensity"]["column"] == "chance"
     assert found["strategies"]["tail"] == "TailAverse(risk=0.2)"
@@ -134,7 +135,7 @@ def test_json_has_the_documented_keys(run, folder):
     direct = tail["estimates"][0]
     assert direct["worst_mean"]["value"] is None  # it weights no outcome
 
-    code, out, _ = run("--below", -1, "--level", 0.9, "--json", "found.json")
+    code, out, _ = run("--below", -1, "--confidence", 0.9, "--json", "found.json")
     assert code == 0
     assert json.loads((folder / "found.json").read_text()) == found
     assert "value, 90% interval" in out
@@ -252,7 +253,7 @@ def test_notes_tell_of_rows_left_out(run, folder):
         (["--rule", "wrong"], {}, "Policy 'wrong' answered 'lowest' in row 1 (counting from 1)"),
         (["--propensity", "chnace"], {}, "Did you mean 'chance'?"),
         (["--propensity", "pressure"], {}, "Column 'pressure' is one the model decides by"),
-        (["--level", 95], {}, "The 'level' parameter of evaluate must be between 0 and 1. Got 95.0 instead."),
+        (["--confidence", 95], {}, "'confidence' parameter of evaluate must be in (0, 1)"),
         (["--strategy", "expected", "--risk", 0.1], {}, "--risk belongs to"),
         (["--strategy", "tail", "--c", 0.1], {}, "--c belongs to"),
         (["--risk", 0.1, "--c", 0.1], {}, "--risk and --c"),

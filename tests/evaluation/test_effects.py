@@ -354,11 +354,11 @@ def test_where_treatment_was_certain_nothing_breaks():
 
 def test_told_to_people_and_programs(toy):
     table, prices, _ = toy
-    found = effects(read(table), prices=prices, interval=Bootstrap(draws=200), level=0.9)
+    found = effects(read(table), prices=prices, interval=Bootstrap(draws=200), confidence=0.9)
     text = str(found)
     assert "Effect of 'yes' against 'no' on 'outcome': 40 rows" in text
     assert str(found.att) in text
-    assert "level 0.9" in text
+    assert "0.9" in text
     stored = json.loads(json.dumps(found.to_dict()))
     assert stored["treated"] == "yes"
     assert stored["effects"][0]["effect"] == found.ate.value
@@ -389,7 +389,7 @@ def test_same_seed_same_answer_and_the_table_is_left_alone():
         ({"prices": "boosted"}, "'prices' parameter of effects must be a model"),
         ({"propensity": 0.5}, "'propensity' parameter of effects must be a propensity"),
         ({"interval": 0.95}, "'interval' parameter of effects"),
-        ({"level": 95}, "'level' parameter of effects must be between 0 and 1. Got 95"),
+        ({"confidence": 95}, "'confidence' parameter of effects must be in .*95"),
         ({"seed": -1}, "'seed' parameter of effects"),
     ],
 )

@@ -51,13 +51,13 @@ def variance(values: list[float]) -> float:
 # --- Student ---
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_student_by_hand(level):
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_student_by_hand(confidence):
     several = [one.terms(some_evidence()) for one in EVERY_ESTIMATOR]
     several.append(several[3] - several[5])
-    for terms, found in zip(several, Student().estimates(several, level=level), strict=True):
+    for terms, found in zip(several, Student().estimates(several, confidence=confidence), strict=True):
         error = math.sqrt(variance(influence_by_hand(terms)) / 40)
-        half = stats.t(39).ppf(1 - (1 - level) / 2) * error
+        half = stats.t(39).ppf(1 - (1 - confidence) / 2) * error
         expected = (terms.value, error, terms.value - half, terms.value + half)
         assert (found.value, found.error, found.low, found.high) == pytest.approx(expected, abs=1e-9)
 
@@ -107,7 +107,7 @@ def test_student_covers_a_ratio_as_often_as_it_says():
     random, held = np.random.default_rng(1), 0
     for _ in range(400):
         evidence, truth = simulated(random, 200)
-        found = Student().estimates([SelfNormalised().terms(evidence)], level=0.9)[0]
+        found = Student().estimates([SelfNormalised().terms(evidence)], confidence=0.9)[0]
         held += found.low <= truth <= found.high
     assert within_chance(held, 400, 0.9)
 
@@ -116,7 +116,7 @@ def test_bootstrap_covers_too():
     random, held = np.random.default_rng(2), 0
     for seed in range(200):
         evidence, truth = simulated(random, 150)
-        found = Bootstrap(200, seed).estimates([SelfNormalised().terms(evidence)], level=0.9)[0]
+        found = Bootstrap(200, seed).estimates([SelfNormalised().terms(evidence)], confidence=0.9)[0]
         held += found.low <= truth <= found.high
     assert within_chance(held, 200, 0.9)
 
@@ -153,7 +153,7 @@ def test_bootstrap_by_a_slow_reference(cells, monkeypatch):
 def test_bootstrap_ends_are_quantiles():
     terms = SelfNormalised().terms(some_evidence())
     drawn = sorted(slow_bootstrap(terms, 41, 2))
-    found = Bootstrap(41, seed=2).estimates([terms], level=0.9)[0]
+    found = Bootstrap(41, seed=2).estimates([terms], confidence=0.9)[0]
     assert (found.low, found.high) == pytest.approx((drawn[2], drawn[38]), abs=1e-9)  # 5 % and 95 % of 40 steps
     assert found.error == pytest.approx(math.sqrt(variance(drawn)), abs=1e-9)
     assert found.value == terms.value
@@ -162,10 +162,10 @@ def test_bootstrap_ends_are_quantiles():
 def test_bootstrap_adds_what_imputations_add():
     several = [one.terms(some_evidence()) for one in EVERY_ESTIMATOR[:2]]
     noise = np.random.default_rng([6, 1]).standard_normal(400)
-    found = Bootstrap(400, seed=6).estimates(several, [Imputed(0.25, 5), Imputed()], level=0.8)
+    found = Bootstrap(400, seed=6).estimates(several, [Imputed(0.25, 5), Imputed()], confidence=0.8)
     drawn = np.array(slow_bootstrap(several[0], 400, 6)) + 0.5 * noise
     assert (found[0].low, found[0].high) == pytest.approx(tuple(np.quantile(drawn, [0.1, 0.9])), abs=1e-9)
-    plain = Bootstrap(400, seed=6).estimates(several, level=0.8)
+    plain = Bootstrap(400, seed=6).estimates(several, confidence=0.8)
     assert found[1] == plain[1]
     assert found[0].error ** 2 - plain[0].error ** 2 == pytest.approx(0.25, abs=0.08)
 
@@ -217,11 +217,11 @@ def test_bad_bootstraps(settings):
         Bootstrap(**settings)
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 95, math.nan, "high"])
+@pytest.mark.parametrize("confidence", [0, 1, -0.1, 95, math.nan, "high"])
 @pytest.mark.parametrize("interval", [Student(), Bootstrap(20), EmpiricalBernstein()], ids=str)
-def test_bad_levels(interval, level):
-    with pytest.raises(InputProblem, match="The 'level' parameter of estimates must be between 0 and 1"):
-        interval.estimates([Terms.mean(np.arange(3.0))], level=level)
+def test_bad_levels(interval, confidence):
+    with pytest.raises(InputProblem, match="'confidence' parameter of estimates"):
+        interval.estimates([Terms.mean(np.arange(3.0))], confidence=confidence)
 
 
 # --- bounds for any number of rows ---
@@ -241,8 +241,8 @@ def test_empirical_bernstein_by_hand():
         assert (found.low, found.high) == pytest.approx((terms.value - half, terms.value + half), abs=1e-9)
 
 
-def smoothed_by_hand(evidence: Evidence, low: float, high: float, level: float) -> float:
-    rows, delta, found = len(evidence), 1 - level, []
+def smoothed_by_hand(evidence: Evidence, low: float, high: float, confidence: float) -> float:
+    rows, delta, found = len(evidence), 1 - confidence, []
     for halvings in range(4):
         step = math.sqrt(2 * math.log(4 / delta) / rows) / 2**halvings
         total = 0.0
@@ -253,14 +253,14 @@ def smoothed_by_hand(evidence: Evidence, low: float, high: float, level: float) 
 
 
 @pytest.mark.parametrize("rows", [5, 40, 3000])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_logarithmic_smoothing_by_hand(rows, level):
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_logarithmic_smoothing_by_hand(rows, confidence):
     evidence = some_evidence(rows, seed=3)
     low, high = float(evidence.rewards.min()), float(evidence.rewards.max())
-    bound = LogarithmicSmoothing().lower_bound(evidence, level)
-    assert bound == pytest.approx(smoothed_by_hand(evidence, low, high, level), abs=1e-9)
-    narrow = LogarithmicSmoothing((-0.5, 1.0)).lower_bound(evidence, level)
-    assert narrow == pytest.approx(smoothed_by_hand(evidence, -0.5, 1.0, level), abs=1e-9)
+    bound = LogarithmicSmoothing().lower_bound(evidence, confidence)
+    assert bound == pytest.approx(smoothed_by_hand(evidence, low, high, confidence), abs=1e-9)
+    narrow = LogarithmicSmoothing((-0.5, 1.0)).lower_bound(evidence, confidence)
+    assert narrow == pytest.approx(smoothed_by_hand(evidence, -0.5, 1.0, confidence), abs=1e-9)
     assert -0.5 <= narrow <= 1.0
 
 
@@ -306,10 +306,10 @@ def test_bad_reward_ranges(given):
         LogarithmicSmoothing(given)
 
 
-@pytest.mark.parametrize("level", [0, 1, 1.5, math.nan, "high"])
-def test_bad_levels_of_the_lower_bound(level):
-    with pytest.raises(InputProblem, match="The 'level' parameter of lower_bound must be between 0 and 1"):
-        LogarithmicSmoothing().lower_bound(some_evidence(), level)
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, math.nan, "high"])
+def test_bad_levels_of_the_lower_bound(confidence):
+    with pytest.raises(InputProblem, match="'confidence' parameter of lower_bound"):
+        LogarithmicSmoothing().lower_bound(some_evidence(), confidence)
 
 
 def test_estimates_for_people():
@@ -380,24 +380,24 @@ def test_upper_bound_where_nothing_can_be_said():
 
 
 def test_as_share_by_hand():
-    found = as_share(Estimate(0.1, 0.03, -1.0, 2.0), rows=1000, level=0.9)
+    found = as_share(Estimate(0.1, 0.03, -1.0, 2.0), rows=1000, confidence=0.9)
     rows = 0.1 * 0.9 / 0.03**2  # 100 equal rows know a share of 0.1 as well
     assert (found.value, found.error) == (0.1, 0.03)
     assert found.low == pytest.approx(stats.beta.ppf(0.05, 0.1 * rows, 0.9 * rows + 1), abs=1e-9)
     assert found.high == pytest.approx(stats.beta.ppf(0.95, 0.1 * rows + 1, 0.9 * rows), abs=1e-9)
-    few = as_share(Estimate(0.1, 0.03, -1.0, 2.0), rows=30, level=0.9)  # never more rows than there are
+    few = as_share(Estimate(0.1, 0.03, -1.0, 2.0), rows=30, confidence=0.9)  # never more rows than there are
     assert few.high == pytest.approx(stats.beta.ppf(0.95, 4, 27), abs=1e-9)
 
 
 def test_as_share_at_the_ends_of_what_can_be():
-    none, every = (as_share(Estimate(share, 0.0, share, share), rows=50, level=0.95) for share in (0.0, 1.0))
+    none, every = (as_share(Estimate(share, 0.0, share, share), rows=50, confidence=0.95) for share in (0.0, 1.0))
     assert (none.value, none.low) == (0.0, 0.0)
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 50), abs=1e-9)
     assert (every.value, every.high) == (1.0, 1.0)
     assert every.low == pytest.approx(0.025 ** (1 / 50), abs=1e-9)
-    below = as_share(Estimate(-0.02, 0.01, -0.04, 0.0), rows=50, level=0.95)  # doubly robust shares may be below 0
+    below = as_share(Estimate(-0.02, 0.01, -0.04, 0.0), rows=50, confidence=0.95)  # doubly robust shares may be below 0
     assert (below.value, below.low, below.high) == (0.0, 0.0, none.high)
-    unknown = as_share(Estimate(math.nan, math.nan, math.nan, math.nan), rows=0, level=0.95)
+    unknown = as_share(Estimate(math.nan, math.nan, math.nan, math.nan), rows=0, confidence=0.95)
     assert math.isnan(unknown.value)
     assert math.isnan(unknown.high)
 

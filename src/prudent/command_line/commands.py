@@ -277,7 +277,7 @@ def recommend(
         Path | None,
         typer.Option(metavar="LOG", help="Add a lower bound on each reward, from decisions the model has not seen."),
     ] = None,
-    level: Annotated[
+    confidence: Annotated[
         float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
     ] = 0.95,
     held_out: Annotated[
@@ -312,7 +312,7 @@ def recommend(
         *(search, doubt, noise, tuple(cost or ())),
     )
     wanted = Wanted(
-        *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, level),
+        *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),
         Limit.of(held_out, limit, below, named=any(option is not None for option in (risk, c))),
     )
     recommend_actions(model, table, out, asking, wanted)
@@ -349,7 +349,7 @@ def evaluate(
         float | None,
         typer.Option(metavar="R", help="Also tell the share of outcomes worse than this."),
     ] = None,
-    level: Annotated[float, typer.Option(metavar="P", help="How sure the intervals are to be.")] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
     estimator: Annotated[
         list[EstimatorName] | None,
         typer.Option(
@@ -386,7 +386,7 @@ def evaluate(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
     )
     judged = Judged(
-        tuple(one.value for one in estimator or EstimatorName), interval.value, level, below, propensity, seed
+        tuple(one.value for one in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
     )
     names = tuple(one.value for one in strategy or ())
     evaluate_model(model, log, asking, names, tuple(rule or ()), judged, json)

@@ -39,7 +39,7 @@ class Judged:
 
     estimators: tuple[str, ...]
     interval: str
-    level: float
+    confidence: float
     below: float | None
     propensity: str | None
     seed: int
@@ -50,7 +50,7 @@ class Judged:
         return {
             "estimators": chosen,
             "interval": self._interval(),
-            "level": self.level,
+            "confidence": self.confidence,
             "below": self.below,
             "seed": self.seed,
         }

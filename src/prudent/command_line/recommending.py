@@ -62,7 +62,7 @@ class Wanted:
     measure: bool = False
     measure_costs: tuple[str, ...] = ()
     guarantee: Path | None = None
-    level: float = 0.95
+    confidence: float = 0.95
     limit: Limit | None = None
 
 
@@ -78,7 +78,9 @@ def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted
     policy = _policy(fitted, asking, wanted.limit)
     bounds = None
     if wanted.guarantee is not None:
-        bounds = guarantee(policy, fitted.read(read_table(wanted.guarantee)), confidence=wanted.level, seed=asking.seed)
+        bounds = guarantee(
+            policy, fitted.read(read_table(wanted.guarantee)), confidence=wanted.confidence, seed=asking.seed
+        )
         sentence(screen(stderr=True), bounds.verdict)
     measure = costs if costs else wanted.measure
     advice = policy.recommend(frame, allowed=asking.allowed, guarantee=bounds, measure=measure)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prudent.decide import FittedModel, Policy
-from prudent.errors import InputProblem, is_number, is_whole, require
+from prudent.errors import InputProblem, check, is_number, is_whole, number, require
 from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
 from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions
 from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
@@ -26,7 +26,7 @@ def evaluate(
     prices: PriceSource | None = None,
     estimators: Sequence[Estimator] = EVERY_ESTIMATOR,
     interval: Interval = Student(),
-    level: float = 0.95,
+    confidence: float = 0.95,
     below: float | None = None,
     worst_share: float = 0.05,
     seed: int = 0,
@@ -53,7 +53,7 @@ def evaluate(
     1.000 [1.000, 1.000]
     """
     named = _named(policies)
-    _check(log, estimators, interval, level, below, worst_share, seed)
+    _check(log, estimators, interval, confidence, below, worst_share, seed)
     models = _models(named)
     for model in models[:1]:
         log = align_log(log, model)
@@ -78,7 +78,7 @@ def evaluate(
             name not in named, "evaluate", "policies", "not be named like a constant action, which joins anyway", name
         )
         chosen[name] = constant(log, index)
-    judging = Judging(tuple(estimators), interval, float(level), below, float(worst_share))
+    judging = Judging(tuple(estimators), interval, float(confidence), below, float(worst_share))
     return Evaluation(log, tuple(named), chosen, fitted, priced, judging, (*notes, *noticed))
 
 
@@ -95,7 +95,7 @@ def _check(
     log: Log,
     estimators: Sequence[Estimator],
     interval: Interval,
-    level: float,
+    confidence: float,
     below: float | None,
     worst_share: float,
     seed: int,
@@ -106,7 +106,7 @@ def _check(
     names = [one.name for one in estimators]
     require(len(set(names)) == len(names), "evaluate", "estimators", "each be of another kind", names)
     require(isinstance(interval, Interval), "evaluate", "interval", "be an interval, e.g. Bootstrap()", interval)
-    require(is_number(level) and 0 < level < 1, "evaluate", "level", "be between 0 and 1", level)
+    check("evaluate", {"confidence": number(0, 1, "()")}, locals())
     require(below is None or is_number(below), "evaluate", "below", "be a number, a reward", below)
     inside = is_number(worst_share) and 0 < worst_share < 1
     require(inside, "evaluate", "worst_share", "be between 0 and 1", worst_share)

@@ -36,7 +36,7 @@ class Judging:
 
     estimators: tuple[Estimator, ...]
     interval: Interval
-    level: float
+    confidence: float
     below: float | None
     worst_share: float
 
@@ -141,16 +141,16 @@ class Evaluation:
         return self._signed(self._interval(self._worst(policy, self._estimator(estimator)), interval))
 
     def at_worst(
-        self, policy: str, level: float | None = None, reward_range: tuple[float, float] | None = None
+        self, policy: str, confidence: float | None = None, reward_range: tuple[float, float] | None = None
     ) -> float:
-        """What the policy's value is at worst, with probability `level`, by logarithmic smoothing.
+        """What the policy's value is at worst, with probability `confidence`, by logarithmic smoothing.
 
         It holds for any number of rows and however large the weights, given the range that rewards can have; without
         `reward_range` that of the rows at hand, which leaves out what is too rare to have happened yet.
         """
         if reward_range is not None and self.log.minimize:
             reward_range = -reward_range[1], -reward_range[0]
-        wanted = self.judging.level if level is None else level
+        wanted = self.judging.confidence if confidence is None else confidence
         bound = LogarithmicSmoothing(reward_range).lower_bound(self.evidence(policy), wanted)
         return -bound if self.log.minimize else bound
 
@@ -244,7 +244,7 @@ class Evaluation:
 
     def _share(self, policy: str, estimator: Estimator, found: Estimate) -> Estimate:
         rows = effective_sample_size(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
-        return as_share(found, rows, self.judging.level)
+        return as_share(found, rows, self.judging.confidence)
 
     def _worst(self, policy: str, estimator: Estimator) -> Measured:
         def terms(evidence: Evidence) -> Terms:
@@ -255,7 +255,7 @@ class Evaluation:
     def _intervals(self, measured: Sequence[Measured], interval: Interval | None) -> list[Estimate]:
         imputed = [Imputed(between_imputations(one.imputed), len(one.imputed)) for one in measured]
         chosen = self.judging.interval if interval is None else interval
-        return chosen.estimates([one.terms for one in measured], imputed, self.judging.level)
+        return chosen.estimates([one.terms for one in measured], imputed, self.judging.confidence)
 
     def _interval(self, measured: Measured, interval: Interval | None) -> Estimate:
         return self._intervals([measured], interval)[0]

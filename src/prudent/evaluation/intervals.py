@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.errors import is_number, is_whole, require
+from prudent.errors import check, is_number, is_whole, number, require
 from prudent.evaluation.row_terms import Evidence, Terms, ratios
 
 BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
 SMOOTHING_STEPS = (1.0, 0.5, 0.25, 0.125)
+_CONFIDENCE = {"confidence": number(0, 1, "()")}
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Interval(abc.ABC):
 
     @abc.abstractmethod
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
     ) -> list[Estimate]:
         """One estimate for each, all of the same rows."""
 
@@ -60,14 +61,14 @@ class FormulaInterval(Interval):
 
     @staticmethod
     @abc.abstractmethod
-    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+    def one(terms: Terms, imputed: Imputed, confidence: float) -> Estimate:
         """The estimate of one value."""
 
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
     ) -> list[Estimate]:
-        known = _imputed(several, imputed, level)
-        return [self.one(terms, own, level) for terms, own in zip(several, known, strict=True)]
+        known = _imputed(several, imputed, confidence)
+        return [self.one(terms, own, confidence) for terms, own in zip(several, known, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Student(FormulaInterval):
     """
 
     @staticmethod
-    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+    def one(terms: Terms, imputed: Imputed, confidence: float) -> Estimate:
         from scipy.stats import t
 
         within = _within(terms)
@@ -87,7 +88,7 @@ class Student(FormulaInterval):
         freedom = float(len(terms) - 1)
         if imputed.between > 0:
             freedom = min(freedom, (imputed.count - 1) * (1 + within / imputed.between) ** 2)
-        half = float(t.ppf((1 + level) / 2, max(freedom, 1.0))) * error
+        half = float(t.ppf((1 + confidence) / 2, max(freedom, 1.0))) * error
         return Estimate(terms.value, error, terms.value - half, terms.value + half)
 
 
@@ -103,16 +104,16 @@ class Bootstrap(Interval):
         require(is_whole(self.seed), "Bootstrap", "seed", "be a whole number of at least 0", self.seed)
 
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, level: float = 0.95
+        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
     ) -> list[Estimate]:
-        known = _imputed(several, imputed, level)
+        known = _imputed(several, imputed, confidence)
         if not several:
             return []
         drawn = self.resampled(several)
         noise = np.random.default_rng([self.seed, 1]).standard_normal(self.draws)
         spread = np.sqrt([own.between for own in known])
         return [
-            _of_draws(terms.value, own, level)
+            _of_draws(terms.value, own, confidence)
             for terms, own in zip(several, drawn + spread[:, None] * noise[None, :], strict=True)
         ]
 
@@ -139,9 +140,9 @@ class EmpiricalBernstein(FormulaInterval):
     """
 
     @staticmethod
-    def one(terms: Terms, imputed: Imputed, level: float) -> Estimate:
+    def one(terms: Terms, imputed: Imputed, confidence: float) -> Estimate:
         rows, within = len(terms), _within(terms)
-        tail = math.log(4 / (1 - level))  # each side may fail (1 − level) / 2 of the time
+        tail = math.log(4 / (1 - confidence))  # each side may fail (1 − confidence) / 2 of the time
         half = math.sqrt(2 * (within + imputed.between) * tail)
         half += 7 * float(np.ptp(terms.influence)) * tail / (3 * (rows - 1)) if rows > 1 else math.inf
         return Estimate(terms.value, math.sqrt(within + imputed.between), terms.value - half, terms.value + half)
@@ -166,14 +167,16 @@ class LogarithmicSmoothing:
         right = given is None or (pair and all(map(is_number, given)) and given[0] < given[1])
         require(right, "LogarithmicSmoothing", "reward_range", "be two rising numbers", given)
 
-    def lower_bound(self, evidence: Evidence, level: float = 0.95) -> float:
-        """The value is at least this with probability `level`."""
-        require(is_number(level) and 0 < level < 1, "lower_bound", "level", "be between 0 and 1", level)
+    def lower_bound(self, evidence: Evidence, confidence: float = 0.95) -> float:
+        """The value is at least this with probability `confidence`."""
+        require(
+            is_number(confidence) and 0 < confidence < 1, "lower_bound", "confidence", "be between 0 and 1", confidence
+        )
         low, high = self.reward_range or (float(evidence.rewards.min()), float(evidence.rewards.max()))
         if not low < high:
             return low
         scaled = np.clip((evidence.rewards - low) / (high - low), 0.0, 1.0)
-        rows, tail = len(evidence), math.log(len(SMOOTHING_STEPS) / (1 - level))
+        rows, tail = len(evidence), math.log(len(SMOOTHING_STEPS) / (1 - confidence))
         steps = math.sqrt(2 * tail / rows) * np.array(SMOOTHING_STEPS)
         smooth = np.array([np.log1p(step * evidence.weights * scaled).mean() for step in steps])
         best = float(np.max(np.expm1(smooth - tail / rows) / steps))
@@ -195,11 +198,11 @@ def _within(terms: Terms) -> float:
     return float(np.var(terms.influence, ddof=1)) / len(terms) if len(terms) > 1 else math.nan
 
 
-def _of_draws(value: float, drawn: np.ndarray, level: float) -> Estimate:
+def _of_draws(value: float, drawn: np.ndarray, confidence: float) -> Estimate:
     found = drawn[np.isfinite(drawn)]  # a resampled log may hold no row at all that the policy agrees with
     if len(found) < 2:
         return Estimate(value, math.nan, math.nan, math.nan)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Estimate(value, float(found.std(ddof=1)), float(low), float(high))
 
 
@@ -211,6 +214,6 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows[first], back
 
 
-def _imputed(several: Sequence[Terms], imputed: Sequence[Imputed] | None, level: float) -> Sequence[Imputed]:
-    require(is_number(level) and 0 < level < 1, "estimates", "level", "be between 0 and 1", level)
+def _imputed(several: Sequence[Terms], imputed: Sequence[Imputed] | None, confidence: float) -> Sequence[Imputed]:
+    check("estimates", _CONFIDENCE, {"confidence": confidence})
     return imputed if imputed is not None else [NOT_IMPUTED] * len(several)

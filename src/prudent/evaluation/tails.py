@@ -26,28 +26,30 @@ def worst_mean(weights: np.ndarray, rewards: np.ndarray, share: float) -> Terms:
     return Terms.ratio(weights * (quantile - shortfall), weights)
 
 
-def as_share(found: Estimate, rows: float, level: float) -> Estimate:
+def as_share(found: Estimate, rows: float, confidence: float) -> Estimate:
     """An estimate of a share with Clopper and Pearson's interval on effective counts.
 
     Bad outcomes are few and of unequal weight, so a symmetric interval is too short on the side that matters, and one
     that saw none at all claims to know that there are none. `rows` is how many equally weighted rows there are at most.
 
-    >>> none = as_share(Estimate(0.0, 0.0, 0.0, 0.0), rows=100, level=0.9)
+    >>> none = as_share(Estimate(0.0, 0.0, 0.0, 0.0), rows=100, confidence=0.9)
     >>> none.low, round(none.high, 4)
     (0.0, 0.0295)
     """
     if not np.isfinite(found.value):
         return found
-    share, level = float(np.clip(found.value, 0.0, 1.0)), (1 - level) / 2
+    share, significance = float(np.clip(found.value, 0.0, 1.0)), (1 - confidence) / 2
     if found.error > 0:
         # within an error of 0 or 1, where an estimate may even lie beyond, the spread there says more than the share
         near = float(np.clip(share, min(found.error, 0.5), max(1 - found.error, 0.5)))
         rows = min(rows, near * (1 - near) / found.error**2)
-    return Estimate(share, found.error, 1 - upper_bound(1 - share, rows, level), upper_bound(share, rows, level))
+    low, high = 1 - upper_bound(1 - share, rows, significance), upper_bound(share, rows, significance)
+    return Estimate(share, found.error, low, high)
 
 
-def upper_bound(share: float, rows: float, level: float) -> float:
-    """Clopper and Pearson's one-sided bound on a share seen in (effective) rows: too low at most `level` of the time.
+def upper_bound(share: float, rows: float, significance: float) -> float:
+    """Clopper and Pearson's one-sided bound on a share seen in (effective) rows; too low with a probability of at most
+    `significance`.
 
     >>> round(upper_bound(0.0, 100, 0.05), 4), upper_bound(0.0, 0, 0.05)
     (0.0295, 1.0)
@@ -55,4 +57,4 @@ def upper_bound(share: float, rows: float, level: float) -> float:
     seen = share * rows
     if not rows > 0 or seen >= rows:
         return 1.0
-    return float(betaincinv(seen + 1, rows - seen, 1 - level))
+    return float(betaincinv(seen + 1, rows - seen, 1 - significance))

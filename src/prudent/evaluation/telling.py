@@ -71,7 +71,7 @@ def _headline(evaluation: Evaluation, policy: str, what: str) -> Estimate:
 def summary_table(evaluation: Evaluation) -> Columns:
     """One row per policy, by the headline estimator."""
     figure, judging = figures(evaluation), evaluation.judging
-    heads = ["policy", f"value, {_percent(judging.level)} interval", "more than as logged"]
+    heads = ["policy", f"value, {_percent(judging.confidence)} interval", "more than as logged"]
     heads += [] if judging.below is None else [beyond(evaluation)]
     heads += [f"worst {_percent(judging.worst_share)}", "worth\nrows"]
     return Columns(tuple(heads), tuple(_summary_row(evaluation, name, figure) for name in shown(evaluation)))
@@ -240,7 +240,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
     notes: sentences on what was noticed.
     propensity: source ("as logged" or "estimated"), column and overlap, see `prudent.propensity.overlap.Overlap`.
     prices: where the expected rewards of the direct and doubly robust estimators are from.
-    level, interval, below, worst_share, headline: how policies were judged; `headline` is the estimator shown first.
+    confidence, interval, below, worst_share, headline: the settings; `headline` is the estimator shown first.
     policies: those asked about, then the decisions as logged, then every constant action. Each has name, kind
         ("asked", "logged" or "constant"), the headline estimator's value, gain, tail_share (None without `below`) and
         worst_mean, estimates (a list: estimator, its value, error, low and high, and its own gain, tail_share and
@@ -262,7 +262,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
             "overlap": evaluation.propensity.overlap().to_dict(),
         },
         "prices": evaluation.prices.source,
-        "level": judging.level,
+        "confidence": judging.confidence,
         "interval": type(judging.interval).__name__,
         "below": judging.below,
         "worst_share": judging.worst_share,

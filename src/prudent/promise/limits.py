@@ -44,7 +44,7 @@ def judge(weights: np.ndarray, rewards: np.ndarray, below: float, seed: int = 0)
         for w, r, t in zip(weights, rewards, tails, strict=True)
         for part in (Terms.ratio(w * r, w), Terms.ratio(w * t, w), worst_mean(w, r, WORST_SHARE))
     ]
-    found = Bootstrap(REPLICATES, seed).estimates(terms, level=INTERVAL)
+    found = Bootstrap(REPLICATES, seed).estimates(terms, confidence=INTERVAL)
     return [_judgement(w, t, *found[3 * i : 3 * i + 3]) for i, (w, t) in enumerate(zip(weights, tails, strict=True))]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from prudent.errors import is_number, is_whole, require
+from prudent.errors import check, is_whole, number, require
 from prudent.evaluation.effects.arms import Pair, other_actions, overlap_notes, propensity_among_two
 from prudent.evaluation.effects.groups import groups_of, quantile_cuts
 from prudent.evaluation.effects.learner import BoostedEffects
@@ -38,7 +38,7 @@ def effects(
     propensity: Propensity | None = None,
     prices: PriceSource | None = None,
     interval: Interval = Student(),
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> "Effects":
     """How much one of two actions changes the outcome, on average and for whom.
@@ -60,7 +60,7 @@ def effects(
     >>> found.by("sick")["group", "effect"].rows()
     [('0', -1.0), ('1', -2.0)]
     """
-    _check(log, interval, level, seed)
+    _check(log, interval, confidence, seed)
     pair, notes = Pair.of(log, treated, between)
     used = log.rewarded & np.isin(log.actions, pair.codes)
     rows = log.take(used)
@@ -79,7 +79,7 @@ def effects(
     notes += [*left_out(len(log), int(log.rewarded.sum())), *other_actions(int((log.rewarded & ~used).sum()))]
     notes += [*estimated, *flattered, *overlap_notes(arms.propensity)]
     labels = log.action_labels[pair.control], log.action_labels[pair.treated]
-    return Effects(rows, used, *labels, arms, fitted, Judged(interval, float(level), seed), tuple(notes))
+    return Effects(rows, used, *labels, arms, fitted, Judged(interval, float(confidence), seed), tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Judged:
     """How intervals are made, and the seed of what is learnt later."""
 
     interval: Interval
-    level: float
+    confidence: float
     seed: int
 
 
@@ -232,7 +232,7 @@ class Effects:
             f"  on the treated (ATT)       {self.att}",
             f"  on the control rows (ATC)  {self.atc}",
             f"  plain difference in means  {self.difference_in_means}",
-            f"Intervals are at level {self.judged.level:g}.",
+            f"Intervals have a confidence of {self.judged.confidence:g}.",
         ]
         return "\n".join([*lines, *self.notes])
 
@@ -243,7 +243,7 @@ class Effects:
             "control": self.control,
             "rows": len(self.log),
             "treated_rows": int(self.arms.treated.sum()),
-            "level": self.judged.level,
+            "confidence": self.judged.confidence,
             "minimize": self.log.minimize,
             "effects": self.to_frame().to_dicts(),
             "notes": list(self.notes),
@@ -267,13 +267,13 @@ class Effects:
         imputations = [replace(self.arms, taken=taken) for taken in each]
         values = [[terms(arms).value for arms in imputations] for terms in several]
         added = [Imputed(between_imputations(own), len(own)) for own in values]
-        return self.judged.interval.estimates([terms(self.arms) for terms in several], added, self.judged.level)
+        return self.judged.interval.estimates([terms(self.arms) for terms in several], added, self.judged.confidence)
 
 
-def _check(log: Log, interval: Interval, level: float, seed: int) -> None:
+def _check(log: Log, interval: Interval, confidence: float, seed: int) -> None:
     require(isinstance(log, Log), "effects", "log", "be a Log, e.g. from read_log", type(log).__name__)
     require(isinstance(interval, Interval), "effects", "interval", "be an interval, e.g. Bootstrap()", interval)
-    require(is_number(level) and 0 < level < 1, "effects", "level", "be between 0 and 1", level)
+    check("effects", {"confidence": number(0, 1, "()")}, locals())
     require(is_whole(seed), "effects", "seed", "be a whole number of at least 0", seed)
 
 

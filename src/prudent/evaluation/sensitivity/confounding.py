@@ -72,7 +72,7 @@ class Confounding:
     """
 
     preferred: str
-    level: float
+    confidence: float
     tippings: tuple[Tipping, ...]
     bounds: tuple[Bound, ...]
     observed_strength: dict[str, float]
@@ -102,7 +102,7 @@ class Confounding:
         """Plain types for JSON; a Γ beyond 100, and a bound that does not exist, is None."""
         return {
             "preferred": self.preferred,
-            "level": self.level,
+            "confidence": self.confidence,
             "least": plain_types(self.least),
             "tippings": [plain_types(one) for one in self.tippings],
             "bounds": [plain_types(one) for one in self.bounds],
@@ -141,12 +141,12 @@ def confounding(
     for counts in chain([once], resampled_rows(len(evaluation.log), draws, seed)):
         for one in found:
             one.explore(counts)
-    minimize, level = evaluation.log.minimize, evaluation.judging.level
+    minimize, confidence = evaluation.log.minimize, evaluation.judging.confidence
     return Confounding(
         preferred,
-        level,
-        tuple(one.tipping(minimize, level) for one in found if one.other is not None),
-        tuple(bound for one in found for bound in one.bounds(minimize, level)),
+        confidence,
+        tuple(one.tipping(minimize, confidence) for one in found if one.other is not None),
+        tuple(bound for one in found for bound in one.bounds(minimize, confidence)),
         {} if yardstick is None else observed_strength(evaluation.log, yardstick, seed),
     )
 
@@ -201,28 +201,28 @@ class _Explored:
         high = self.contrast.negated.over(counts)
         self._highs.append(-np.stack([high.lowest(gamma) for gamma in self.gammas], axis=1))
 
-    def bounds(self, minimize: bool, level: float) -> list[Bound]:
+    def bounds(self, minimize: bool, confidence: float) -> list[Bound]:
         lows, highs = np.concatenate(self._lows), np.concatenate(self._highs)
         result = []
         for index, gamma in enumerate(self.gammas):
             low, high = lows[0, index], highs[0, index]
-            ends = low, high, _lower_end(lows[1:, index], level), -_lower_end(-highs[1:, index], level)
+            ends = low, high, _lower_end(lows[1:, index], confidence), -_lower_end(-highs[1:, index], confidence)
             if minimize:
                 ends = -ends[1], -ends[0], -ends[3], -ends[2]
             result.append(Bound(self.policy, self.other, float(gamma), *map(float, ends)))
         return result
 
-    def tipping(self, minimize: bool, level: float) -> Tipping:
+    def tipping(self, minimize: bool, confidence: float) -> Tipping:
         assert self.other is not None  # a value alone has nothing to tip over
         least = np.concatenate(self._least)
         gain = self.contrast.over(np.ones((1, len(self.contrast.prices)))).lowest(1.0).item()
-        return Tipping(self.other, -gain if minimize else gain, float(least[0]), _lower_end(least[1:], level))
+        return Tipping(self.other, -gain if minimize else gain, float(least[0]), _lower_end(least[1:], confidence))
 
 
-def _lower_end(drawn: np.ndarray, level: float) -> float:
+def _lower_end(drawn: np.ndarray, confidence: float) -> float:
     """The lower percentile over resampled logs, one of them; a log that cannot say counts as the lowest of all."""
     rising = np.sort(np.where(np.isnan(drawn), -np.inf, drawn))
-    return float(rising[max(math.ceil((1 - level) / 2 * len(rising)) - 1, 0)])
+    return float(rising[max(math.ceil((1 - confidence) / 2 * len(rising)) - 1, 0)])
 
 
 def _others(evaluation: Evaluation, preferred: str, other: str | None) -> list[str]:
