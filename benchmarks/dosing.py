@@ -18,12 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 import prudent
-from experiments.rivals.policies import (
+from experiments.rivals.actions import (
     ActionAsFeature,
     Boosting,
     ChainedImputation,
     ChainedPolicyForest,
     Forest,
+    LoggedDecisions,
     PerAction,
     Rival,
 )
@@ -67,10 +68,10 @@ def score(world: DosingWorld, actions: np.ndarray, fresh: DosingSample) -> dict[
 def of_rivals(world: DosingWorld, log: DosingSample, fresh: DosingSample, seed: int) -> dict[str, Any]:
     rows = {}
     categorical = np.array([kind == "categorical" for kind in world.kinds.values()])
+    logged = LoggedDecisions.of(log.values, categorical, log.actions, log.rewards, len(world.levels))
     for name, rival in RIVALS.items():
         start = time.perf_counter()
-        fitted = rival.fit(log.values, categorical, log.actions, log.rewards, len(world.levels), seed=seed)
-        actions = fitted.predict(fresh.values)
+        actions = rival.fit(logged, seed=seed).predict(fresh.values)
         rows[name] = score(world, actions, fresh) | {"seconds": time.perf_counter() - start}
     return rows
 

@@ -24,7 +24,7 @@ _HANDLE_ARRAYS = (
     "prudent.decide.strategies",
     *("prudent.promise.masked_decisions", "prudent.promise.known_truth"),
     *("prudent.evaluation.gaussian_prices", "prudent.evaluation.gaussian_process"),
-    *("experiments.rivals.cevae", "experiments.rivals.miwae"),
+    *("experiments.rivals.effects.cevae", "experiments.rivals.effects.miss_deep_causal"),
 )
 install_import_hook(list(_HANDLE_ARRAYS), "checked_types.check")
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from experiments.rivals import Study
+from experiments.rivals.effects import Study
 from prudent.worlds.missingness import mar, mcar
 
 TABLE = Path(__file__).parent / "covariates.csv"

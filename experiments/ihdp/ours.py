@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from experiments.rivals.complete import CLIP, doubly_robust
-from experiments.rivals.study import Answer, Progress, Study
+from experiments.rivals.effects import CLIP, Answer, Progress, Study, doubly_robust
 from prudent.evaluation import GaussianPrices
 from prudent.evaluation.gaussian_prices import surfaces
 from prudent.propensity import BestGuess

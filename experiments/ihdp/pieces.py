@@ -10,7 +10,7 @@ import numpy as np
 from experiments.ihdp.data import Gaps, Outcomes, study
 from experiments.ihdp.settings import FRESH_CHUNK, Entry, Page
 from experiments.kept import folder_name, read_arrays, settings_of, write_arrays
-from experiments.rivals import Answer, Study
+from experiments.rivals.effects import Answer, Study
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from experiments.ihdp.ours import ARMS, Encoded, answers
-from experiments.rivals.replicated import chunks
-from experiments.rivals.study import Answer, Progress, Study
+from experiments.rivals.effects import Answer, Progress, Study, chunks
 from prudent import CPVAE, SPVAE, CausalPVAE
 from prudent.decide import Model
 from prudent.models import FeatureLoss, SimilarityModel, Sizes
@@ -51,7 +50,7 @@ class Replicated:
             start = index * self.chunk
             some = _Some.of(part.study, self.learnt_from, seed + start)
             own = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
-            prices.append(self._prices(some, own, seed + start, progress)[: part.own])
+            prices.append(self._prices(some, own, seed + start, progress)[: part.genuine])
         found = np.concatenate(prices)
         return answers(study, encoded, seed, found)
 

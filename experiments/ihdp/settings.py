@@ -6,13 +6,16 @@ from typing import Literal
 from experiments.ihdp.data import Gaps
 from experiments.ihdp.ours import GaussianProcess
 from experiments.ihdp.replicated import Replicated, paper_cpvae, paper_spvae
-from experiments.rivals import Method
-from experiments.rivals.cevae import CausalEffectVAE
-from experiments.rivals.factorisation import MatrixFactorisation
-from experiments.rivals.forests import MissingInAttributes
-from experiments.rivals.miwae import MissDeepCausal
-from experiments.rivals.multiple_imputation import MultipleImputation
-from experiments.rivals.simple import DifferenceInMeans, MeanImputed
+from experiments.rivals.effects import (
+    CausalEffectVAE,
+    DifferenceInMeans,
+    MatrixFactorisation,
+    MeanImputed,
+    Method,
+    MissDeepCausal,
+    MissingInAttributes,
+    MultipleImputation,
+)
 from prudent import CPVAE, SPVAE, CausalPVAE
 
 Group = Literal["trivial", "rival", "ours", "limit"]

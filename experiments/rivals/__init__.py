@@ -1,5 +1,5 @@
-"""Rivals for the effect of a treatment from records with gaps, each at its best, behind one question."""
+"""Rivals of the tables, each at its best honest settings.
 
-from experiments.rivals.study import Answer, Method, Study
-
-__all__ = ["Answer", "Method", "Study"]
+`experiments.rivals.actions` holds those that choose an action for a record, `experiments.rivals.effects` those that
+estimate the effect of a treatment. A module has the name of its rival.
+"""

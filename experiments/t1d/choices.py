@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.chosen import Chosen, chosen_actions, name_of
 from experiments.kept import Told
-from experiments.rivals.policies import Rival
+from experiments.rivals.actions import LoggedDecisions, Rival
 from experiments.t1d.data import Replication
 from prudent import CPVAE, SPVAE, CausalPVAE, Search
 from prudent.decide import Strategy
@@ -77,11 +77,12 @@ class Rivals:
     def choose(self, replication: Replication, told: Told) -> Chosen:
         part, seed = replication.learnt_from, replication.draw.own_seed
         numeric, doses = np.zeros(part.values.shape[1], bool), len(replication.units)
+        log = LoggedDecisions.of(part.values, numeric, part.actions, part.rewards, doses)
         actions, fitting, choosing = [], 0.0, 0.0
         for at, (_, rival) in enumerate(self.variants):
             told(at, len(self.variants))
             begun = time.perf_counter()
-            fitted = rival.fit(part.values, numeric, part.actions, part.rewards, doses, seed=seed)
+            fitted = rival.fit(log, seed=seed)
             learnt = time.perf_counter()
             actions.append(fitted.predict(replication.tested.values))
             fitting, choosing = fitting + learnt - begun, choosing + time.perf_counter() - learnt

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from experiments.rivals.policies import (
+from experiments.rivals.actions import (
     GANITE,
     ActionAsFeature,
     Boosting,

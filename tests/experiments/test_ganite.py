@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.rivals.policies import GANITE
-from experiments.rivals.policies.adversaries import Contest
+from experiments.rivals.actions import GANITE, Contest, LoggedDecisions
 from prudent.errors import InputProblem
 
 ROWS = 600
@@ -41,7 +40,7 @@ def world(actions, seed=0, rows=ROWS, gaps=(0.0, 0.0, 0.3)):
 @pytest.fixture(scope="module", params=[2, 4])
 def learnt(request):
     values, _, taken, rewards = world(request.param)
-    return request.param, SMALL.fit(values, NUMBERS, taken, rewards, request.param, seed=0)
+    return request.param, SMALL.fit(LoggedDecisions.of(values, NUMBERS, taken, rewards, request.param), seed=0)
 
 
 def error(fitted, values, theta):
@@ -58,7 +57,7 @@ def test_learns_all_outcomes_better_than_the_mean(learnt):
 
 def test_the_second_block_learns_without_its_adversary():
     values, _, taken, rewards = world(4)
-    fitted = replace(SMALL, beta=0.0).fit(values, NUMBERS, taken, rewards, 4, seed=0)
+    fitted = replace(SMALL, beta=0.0).fit(LoggedDecisions.of(values, NUMBERS, taken, rewards, 4), seed=0)
     values, theta, _, _ = world(4, seed=1)
     assert error(fitted, values, theta) < 0.1 * theta.var()
 
@@ -74,7 +73,7 @@ def test_a_record_alone_is_priced_as_in_a_batch(learnt):
 def test_shuffled_actions_teach_nothing_about_actions():
     values, _, taken, rewards = world(4)
     shuffled = np.random.default_rng(2).permutation(taken)
-    fitted = SMALL.fit(values, NUMBERS, shuffled, rewards, 4, seed=0)
+    fitted = SMALL.fit(LoggedDecisions.of(values, NUMBERS, shuffled, rewards, 4), seed=0)
     new, theta, _, _ = world(4, seed=1)
     gained = theta[np.arange(ROWS), fitted.predict(new)].mean() - theta.mean(axis=0).max()
     assert gained < 0.3 * (theta.max(axis=1).mean() - theta.mean(axis=0).max())
@@ -83,7 +82,7 @@ def test_shuffled_actions_teach_nothing_about_actions():
 def test_repeats_itself_with_gaps_all_over_and_an_action_never_seen():
     values, _, taken, rewards = world(4, rows=ROWS + 10, gaps=(0.3, 0.3, 0.3))
     rewards[:5], taken[5:10] = np.nan, -1
-    fits = [SMALL.fit(values, NUMBERS, taken, rewards, 5, seed=seed) for seed in (1, 1, 2)]
+    fits = [SMALL.fit(LoggedDecisions.of(values, NUMBERS, taken, rewards, 5), seed=seed) for seed in (1, 1, 2)]
     new = np.array([[np.nan, np.nan, np.nan], [2.0, np.nan, 0.0], [np.nan, -2.0, np.nan]])
     prices = fits[0].prices(new)
     assert np.isneginf(prices[:, 4]).all()

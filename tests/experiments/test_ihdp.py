@@ -17,8 +17,8 @@ from experiments.ihdp.pieces import Cell, Piece, Scores, pieces_of, plan
 from experiments.ihdp.run import score
 from experiments.ihdp.settings import Entry
 from experiments.ihdp.tables import PAGES, TABLES, filled
-from experiments.rivals import Answer, Study
-from experiments.rivals.study import Progress, over_tables
+from experiments.rivals.effects import Answer, Progress, Study
+from experiments.rivals.effects.study import over_tables
 from prudent.show import Box
 
 HERE = Path(command.__file__).parent

@@ -8,8 +8,7 @@ import pytest
 from experiments.ihdp.data import EFFECT, study
 from experiments.ihdp.ours import GaussianProcess
 from experiments.ihdp.replicated import Replicated, paper_spvae
-from experiments.rivals import Study
-from experiments.rivals.simple import DifferenceInMeans
+from experiments.rivals.effects import DifferenceInMeans, Study
 from prudent import CPVAE, SPVAE, CausalPVAE, GaussianPrices, ImputedLogistic, Sizes, Training
 
 SMALL = {"samples": 2, "sizes": Sizes(latent=2, width=6, embedding=2, summary=6)}

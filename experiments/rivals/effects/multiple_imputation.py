@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.rivals.simple import check_penalty, pooled
-from experiments.rivals.study import Answer, Progress, Study, over_tables
-from prudent.errors import is_whole, require
+from experiments.rivals.effects.complete_table import pooled
+from experiments.rivals.effects.study import Answer, Progress, Study, over_tables
+from prudent.errors import check, number, whole
 from prudent.propensity import single_thread
+
+_RULES = dict.fromkeys(("imputations", "chains", "rounds"), whole(1)) | {"penalty": number(0)}
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,12 @@ class MultipleImputation:
     rounds: int = 5
 
     def __post_init__(self) -> None:
-        for name in ("imputations", "chains", "rounds"):
-            value = getattr(self, name)
-            require(is_whole(value, 1), "MultipleImputation", name, "be a whole number of at least 1", value)
-        check_penalty(self.penalty, "MultipleImputation")
+        check("MultipleImputation", _RULES, vars(self))
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        return over_tables(study, self._one, seed, progress)
+        return over_tables(study, self._of_one_table, seed, progress)
 
-    def _one(self, study: Study, seed: int) -> dict[str, Answer]:
+    def _of_one_table(self, study: Study, seed: int) -> dict[str, Answer]:
         return pooled(list(self.completions(study.values[0], study.treated, seed)), study, self.penalty)
 
     def completions(self, table: np.ndarray, treated: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -52,11 +51,11 @@ class MultipleImputation:
         known = np.column_stack([table, treated])
         shares = np.array_split(np.arange(self.imputations), min(self.chains, self.imputations))
         seeds = np.random.SeedSequence(seed).generate_state(len(shares))
-        found = [self._chain(known, len(share), int(own)) for share, own in zip(shares, seeds, strict=True)]
-        return np.concatenate(found)[:, :, : table.shape[1]]
+        chains = [self._chain(known, len(share), int(chain)) for share, chain in zip(shares, seeds, strict=True)]
+        return np.concatenate(chains)[:, :, : table.shape[1]]
 
     def _chain(self, known: np.ndarray, draws: int, seed: int) -> np.ndarray:
-        """One fitted chain applied to so many copies of the table at once, which costs little more than to one."""
+        """One fitted chain applied to many copies of the table at once, which costs little more than one copy."""
         from sklearn.experimental import enable_iterative_imputer  # noqa: F401
         from sklearn.impute import IterativeImputer
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from experiments.rivals.replicated import with_weights
+from experiments.rivals.initial_weights import with_weights
 from prudent.networks.layers import Layers
 
 Outcomes = Float[Array, " action"]
@@ -56,7 +56,7 @@ class CounterfactualBlock(Block):
         return self.generator(jnp.concatenate([record.inputs, record.taken, record.outcome[None], noise]))
 
     def completed(self, record: Decision, noise: Outcomes) -> Outcomes:
-        """The outcome that was logged, and beside it those of the other actions."""
+        """The logged outcome, and the generated ones of the other actions."""
         return jnp.where(record.taken > 0, record.outcome, self.outcomes(record, noise))
 
     def losses(self, record: Decision, noise: Float[Array, "2 action"]) -> tuple[Array, Array]:
@@ -104,14 +104,14 @@ def _pair(
     """The generator [inputs -> outcomes], and the discriminator that sees a record and its outcomes."""
     first, second = jax.random.split(key)
     return (
-        with_weights(lambda own: Layers(inputs, actions, widths, key=own), first),
-        with_weights(lambda own: Layers(columns + actions, guesses, widths, key=own), second),
+        with_weights(lambda key: Layers(inputs, actions, widths, key=key), first),
+        with_weights(lambda key: Layers(columns + actions, guesses, widths, key=key), second),
     )
 
 
 @dataclass(frozen=True)
 class Contest:
-    """How long and how fast the two play; after each round held-out records are looked at."""
+    """How long and how fast the two play; after each round their error on held-out records is measured."""
 
     rounds: int = 20
     steps_per_round: int = 100
@@ -126,7 +126,7 @@ class Contest:
 
 
 class Played(NamedTuple):
-    """The block as it was when held-out records liked it best, and their error then."""
+    """The block with the least error on held-out records, and that error."""
 
     block: Any
     error: Float[Array, ""]

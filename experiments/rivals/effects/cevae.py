@@ -9,16 +9,16 @@ import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from experiments.rivals.replicated import (
+from experiments.rivals.effects.network_inputs import (
     Columns,
     Tables,
     bernoulli_log_prob,
     chunks,
     normal_log_prob,
-    require_whole,
-    with_weights,
 )
-from experiments.rivals.study import Answer, Progress, Study
+from experiments.rivals.effects.study import Answer, Progress, Study
+from experiments.rivals.initial_weights import with_weights
+from prudent.errors import check, whole
 from prudent.networks import Members, Training, quasi_random, train
 from prudent.progress import tracked
 
@@ -109,7 +109,7 @@ class CausalEffectNetwork(eqx.Module):
         return outcome + bernoulli_log_prob(treated, self.guessed_treatment(record["inputs"])[0])
 
     def expected_outcomes(self, record: Columns, normals: Float[Array, "sample latent"]) -> Float[Array, " 2"]:
-        """E[y | do(t)] of both arms: the mean over z ~ q(z|x,t,y) at the treatment and outcome that were seen."""
+        """E[y | do(t)] of both arms: the mean over z ~ q(z|x,t,y) at the observed treatment and outcome."""
         mean, log_scale = self.posterior(record)
         latents = mean[None, :] + jnp.exp(log_scale)[None, :] * normals
         return jnp.mean(jax.vmap(self.outcome)(latents)[:, :, 0], axis=0)
@@ -125,24 +125,24 @@ def bound(network: CausalEffectNetwork, record: Columns, uniforms: Array, hiding
 
 
 @eqx.filter_jit
-def _prices(networks: Members, shared: Columns, own: Columns, normals: Array) -> Float[Array, "member row 2"]:
-    def member(network: CausalEffectNetwork, own: Columns) -> Float[Array, "row 2"]:
-        # row by row: the draws of one row, for all networks at once, are work enough and memory enough
-        return jax.lax.map(lambda record: network.expected_outcomes(record, normals), shared | own)
+def _prices(networks: Members, shared: Columns, separate: Columns, normals: Array) -> Float[Array, "member row 2"]:
+    def member(network: CausalEffectNetwork, separate: Columns) -> Float[Array, "row 2"]:
+        # row by row: the draws of one row, for all networks at once, fill time and memory
+        return jax.lax.map(lambda record: network.expected_outcomes(record, normals), shared | separate)
 
-    return networks.each(member, own)
+    return networks.each(member, separate)
 
 
 @dataclass(frozen=True)
 class CausalEffectVAE:
     """CEVAE (Louizos, Shalit, Mooij, Sontag, Zemel, Welling 2017, NeurIPS) on mean-imputed attributes.
 
-    Every replication has a network of its own, `chunk` of them are trained at once; their answers do not depend on each
-    other. In-sample, the treatment and the outcome are known, so z is drawn from q(z|x,t,y) at what was seen; with the
-    authors' guesses of them instead, effects on development replications were the same and prices a little worse. The
-    sizes (the authors: three layers of 200) and the learning rate are the best of about ten tried on 16 to 30
-    development replications, too few to tell close ones apart. `samples` are the draws of z in the bound, `draws` those
-    behind the prices.
+    Every replication has its own network, and `chunk` of them are trained at once; their answers do not depend on each
+    other. In-sample, the treatment and the outcome are known, so z is drawn from q(z|x,t,y) at their observed
+    values; with the authors' guesses instead, effects on development replications were the same and prices a little
+    worse. The sizes (the authors: three layers of 200) and the learning rate are the best of about ten tried on 16 to
+    30 development replications, too few to tell close ones apart. `samples` are the draws of z in the bound, `draws`
+    those behind the prices.
     """
 
     latent: int = 20
@@ -157,32 +157,33 @@ class CausalEffectVAE:
     )
 
     def __post_init__(self) -> None:
-        require_whole(self, "latent", "width", "depth", "samples", "draws", "chunk")
+        sizes = ("latent", "width", "depth", "samples", "draws", "chunk")
+        check("CausalEffectVAE", dict.fromkeys(sizes, whole(1)), vars(self))
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         parts = chunks(study, self.chunk)
-        found = [
-            self._prices(parts[at].study, seed + at)[: parts[at].own]
+        prices = [
+            self._prices(parts[at].study, seed + at)[: parts[at].genuine]
             for at in tracked(len(parts), "replications", progress)
         ]
-        return {"": Answer.of_prices(np.concatenate(found))}
+        return {"": Answer.of_prices(np.concatenate(prices))}
 
     def _prices(self, study: Study, seed: int) -> np.ndarray:
         """What every row would earn in each arm, [replication, row, 2], with one network for each replication."""
         mean, spread = study.outcomes.mean(axis=1, keepdims=True), study.outcomes.std(axis=1, keepdims=True)
         spread = np.where(spread > 0, spread, 1.0)
-        shared, own = Tables.of(study).columns()
+        shared, separate = Tables.of(study).columns()
         shared = shared | {"treated": study.treated.astype(np.float32)}
-        own = own | {"outcome": ((study.outcomes - mean) / spread).astype(np.float32)}
-        networks = self._fit(tuple(study.binary.tolist()), shared, own, seed)
+        separate = separate | {"outcome": ((study.outcomes - mean) / spread).astype(np.float32)}
+        networks = self._fit(tuple(study.binary.tolist()), shared, separate, seed)
         normals = ndtri(jnp.asarray(quasi_random(self.draws, self.latent, seed + 1)))
-        found = np.asarray(_prices(networks, shared, own, normals), np.float64)
-        return mean[:, :, None] + spread[:, :, None] * found
+        prices = np.asarray(_prices(networks, shared, separate, normals), np.float64)
+        return mean[:, :, None] + spread[:, :, None] * prices
 
-    def _fit(self, binary: tuple[bool, ...], shared: Columns, own: Columns, seed: int) -> Members:
+    def _fit(self, binary: tuple[bool, ...], shared: Columns, separate: Columns, seed: int) -> Members:
         def make(key: PRNGKeyArray) -> CausalEffectNetwork:
             sizes = {"latent": self.latent, "width": self.width, "depth": self.depth}
-            return with_weights(lambda own: CausalEffectNetwork(binary, **sizes, key=own), key)
+            return with_weights(lambda key: CausalEffectNetwork(binary, **sizes, key=key), key)
 
         trained = train(
             make,
@@ -190,9 +191,9 @@ class CausalEffectVAE:
             shared,
             points=quasi_random(self.samples, self.latent, seed),
             training=self.training,
-            members=len(own["outcome"]),
+            members=len(separate["outcome"]),
             seed=seed,
-            own=own,
+            own=separate,
             progress=False,
         )
         return trained.networks

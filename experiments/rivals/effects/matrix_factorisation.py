@@ -6,13 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.rivals.simple import check_penalty, mean_filled, pooled
-from experiments.rivals.study import Answer, Progress, Study, over_tables
-from prudent.errors import is_number, is_whole, require
+from experiments.rivals.effects.complete_table import pooled
+from experiments.rivals.effects.simple import mean_filled
+from experiments.rivals.effects.study import Answer, Progress, Study, over_tables
+from prudent.errors import Rule, check, is_number, number, whole
 from prudent.propensity import single_thread
 
 HIDDEN = 0.1
 """Share of the observed cells that a trial of the settings hides."""
+_SHARES = Rule(
+    "be shares, above 0 and at most 1",
+    lambda shares: len(shares) > 0 and all(is_number(share) and 0 < share <= 1 for share in shares),
+)
+_RULES = {"penalty": number(0), "trials": whole(1), "ranks": _SHARES, "thresholds": _SHARES}
 
 
 @dataclass(frozen=True)
@@ -20,11 +26,11 @@ class MatrixFactorisation:
     """Low-rank completion, then the estimators of a complete table on its factors (Kallus, Mao, Udell 2018, NeurIPS).
 
     The completion is soft-thresholded singular value decomposition, repeated (Mazumder, Hastie, Tibshirani 2010, JMLR)
-    with a greatest rank as well (Hastie, Mazumder, Lee, Zadeh 2015, JMLR); rank and threshold are those that foretell
+    with a greatest rank as well (Hastie, Mazumder, Lee, Zadeh 2015, JMLR); rank and threshold are those that predict
     hidden cells best, over `trials` random tenths of the observed cells. `ranks` are shares of the attributes, and
     `thresholds` shares of the largest singular value. On replications of IHDP set aside for the choice, least squares
     and the doubly robust estimator did better on the factors than on the completed table at every share of gaps, and
-    ridge about as well; so factors it is, as in the paper. `penalty` is of the ridge per arm.
+    ridge about as well; so the factors are used, as in the paper. `penalty` is of the ridge per arm.
     """
 
     penalty: float = 30.0
@@ -33,18 +39,12 @@ class MatrixFactorisation:
     thresholds: tuple[float, ...] = (0.3, 0.2, 0.1)
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty, "MatrixFactorisation")
-        trials = is_whole(self.trials, 1)
-        require(trials, "MatrixFactorisation", "trials", "be a whole number of at least 1", self.trials)
-        for name in ("ranks", "thresholds"):
-            shares = getattr(self, name)
-            valid = len(shares) > 0 and all(is_number(share) and 0 < share <= 1 for share in shares)
-            require(valid, "MatrixFactorisation", name, "be shares, above 0 and at most 1", shares)
+        check("MatrixFactorisation", _RULES, vars(self))
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        return over_tables(study, self._one, seed, progress)
+        return over_tables(study, self._of_one_table, seed, progress)
 
-    def _one(self, study: Study, seed: int) -> dict[str, Answer]:
+    def _of_one_table(self, study: Study, seed: int) -> dict[str, Answer]:
         with single_thread():
             factors = self.factors(study.values[0], seed)
         return pooled([factors], study, self.penalty)
@@ -88,7 +88,7 @@ class _Completed(NamedTuple):
 def _completed(
     standard: np.ndarray, gaps: np.ndarray, setting: _Setting, low_rank: np.ndarray, most: int = 300
 ) -> _Completed:
-    """Fill the gaps from the low-rank table and shrink the singular values of the whole, until nothing moves.
+    """Fill the gaps from the low-rank table and shrink the singular values of the result, until nothing changes.
 
     The decomposition is by the attributes' inner products: tables have many rows and few attributes.
     """

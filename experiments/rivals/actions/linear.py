@@ -4,56 +4,48 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.rivals.policies.designs import Design, Parts, Predictor
-from experiments.rivals.policies.imputation import (
+from experiments.rivals.actions.designs import Design, Parts, Predictor
+from experiments.rivals.actions.imputation import (
     Imputation,
     MeanImputation,
     beside_gaps,
     gap_choices,
     mean_over_completions,
 )
-from experiments.rivals.policies.rival import Decisions, FittedRival
+from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 from prudent.propensity import single_thread
 
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-"""Of standardised columns. The least is as good as none and only keeps columns that say the same apart."""
+"""Of standardised columns. The least is almost none and only handles collinear columns."""
 
 
 @dataclass(frozen=True)
 class Linear:
     """Linear regression on each completed table, prices averaged over completions: LR1 and LR2.
 
-    With `ActionAsFeature()` the action is one more attribute and nothing is multiplied with it, so that the best action
-    is the same for everyone: a constant dose, chosen well. A ridge penalty for each regression, and whether telling it
-    where the gaps were helps, by leave-one-out error.
+    With `ActionAsFeature()` the action is one more attribute without interactions, so that the best action is the same
+    for everyone: a constant dose, chosen well. The ridge penalty of each regression, and whether columns that mark the
+    gaps are added, by leave-one-out error.
     """
 
     design: Design
     imputation: Imputation = MeanImputation()
 
-    def fit(
-        self,
-        values: np.ndarray,
-        categorical: np.ndarray,
-        actions: np.ndarray,
-        rewards: np.ndarray,
-        n_actions: int,
-        seed: int = 0,
-    ) -> FittedRival:
-        log = Decisions.usable(values, actions, rewards, n_actions)
-        completed = self.imputation.fit(log.values, categorical, seed)
+    def fit(self, log: LoggedDecisions, seed: int = 0) -> FittedRival:
+        completed = self.imputation.fit(log.values, log.categorical, seed)
 
-        def regressions(k: int, told: bool) -> list["Line"]:
-            parts: Parts = self.design.parts(beside_gaps(completed[k].log, log.gaps, told), log.actions, n_actions)
+        def regressions(k: int, with_gaps: bool) -> list["Line"]:
+            table = beside_gaps(completed[k].log, log.gaps, with_gaps)
+            parts: Parts = self.design.parts(table, log.actions, log.n_actions)
             return [Line.of(inputs, log.rewards[rows]) for rows, inputs in parts]
 
         choices = gap_choices(self.imputation, log.gaps)
-        told = min(choices, key=lambda own: sum(line.error for line in regressions(0, own)))
-        lines: list[list[Predictor]] = [list(regressions(k, told)) for k in range(len(completed))]
+        with_gaps = min(choices, key=lambda choice: sum(line.error for line in regressions(0, choice)))
+        lines: list[list[Predictor]] = [list(regressions(k, with_gaps)) for k in range(len(completed))]
 
         def price(new: np.ndarray) -> np.ndarray:
             return mean_over_completions(
-                completed, new, told, lambda k, table: self.design.price(lines[k], table, log.seen)
+                completed, new, with_gaps, lambda k, table: self.design.price(lines[k], table, log.seen)
             )
 
         return FittedRival(price)

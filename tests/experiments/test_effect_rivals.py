@@ -6,12 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.rivals import Method, Study
-from experiments.rivals.complete import doubly_robust, logistic_propensity, per_arm, treatment_coefficient
-from experiments.rivals.factorisation import MatrixFactorisation
-from experiments.rivals.forests import MissingInAttributes
-from experiments.rivals.multiple_imputation import MultipleImputation
-from experiments.rivals.simple import DifferenceInMeans, MeanImputed
+from experiments.rivals.effects import (
+    DifferenceInMeans,
+    MatrixFactorisation,
+    MeanImputed,
+    Method,
+    MissingInAttributes,
+    MultipleImputation,
+    Study,
+    doubly_robust,
+)
+from experiments.rivals.effects.complete_table import logistic_propensity, per_arm, treatment_coefficient
 from prudent.errors import InputProblem
 
 EFFECT = 3.0

@@ -11,27 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.complete import CLIP, doubly_robust
-from experiments.rivals.study import Answer, Progress, Study
-from prudent.errors import InputProblem, is_whole, require
+from experiments.rivals.econml_forests import econml_class
+from experiments.rivals.effects.complete_table import CLIP, doubly_robust
+from experiments.rivals.effects.study import Answer, Progress, Study
+from prudent.errors import check, optional, whole
 from prudent.progress import tracked
 
 COLUMNS_TRIED = 0.5  # at a split; about what grf tries of fifty columns
+_RULES = {
+    **dict.fromkeys(("trees", "outcome_trees", "propensity_trees"), whole(50)),  # with fewer, some row is in every bag
+    **dict.fromkeys(("propensity_leaf", "outcome_leaf"), whole(1)),
+    "cores": optional(whole(1)),
+}
 
 
 @dataclass(frozen=True)
 class MissingInAttributes:
-    """MIA.grf (Mayer, Sverdrup, Gauss, Moyer, Wager, Josse 2020, AOAS): every column twice, then grf's own steps.
+    """MIA.grf (Mayer, Sverdrup, Gauss, Moyer, Wager, Josse 2020, AOAS): every column twice, then grf's steps.
 
     With its gaps once below and once above all numbers, a split of a column can send them either way, or apart (Twala,
     Jones, Hand 2008, Pattern Recognition Letters). Then as grf does it (Athey, Tibshirani, Wager 2019, Annals of
-    Statistics): out-of-bag regression forests for the outcome and for the treatment, a causal forest on what they
-    leave, whose effects are out of bag too, and the doubly robust average.
+    Statistics): out-of-bag regression forests for the outcome and for the treatment, a causal forest on their
+    residuals, whose effects are out of bag too, and the doubly robust average.
 
     Chosen by trial in the rival's favour, on replications of IHDP set aside for that: larger leaves for the treatment
     than for the outcome, causal trees that use all of their subsample for growing and for pricing, and most trees where
-    chance tells most, in the causal forest. That forest is EconML's, an extra. `cores` are worker processes (None: all
-    there are) and do not change the answer.
+    chance matters most, in the causal forest. That forest is EconML's, an extra. `cores` is the number of worker
+    processes (None: all cores) and does not change the answer.
     """
 
     trees: int = 300
@@ -42,17 +48,10 @@ class MissingInAttributes:
     cores: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("trees", "outcome_trees", "propensity_trees"):  # with fewer, some row is in every bag
-            value = getattr(self, name)
-            require(is_whole(value, 50), "MissingInAttributes", name, "be a whole number of at least 50", value)
-        for name in ("propensity_leaf", "outcome_leaf"):
-            value = getattr(self, name)
-            require(is_whole(value, 1), "MissingInAttributes", name, "be a whole number of at least 1", value)
-        valid = self.cores is None or is_whole(self.cores, 1)
-        require(valid, "MissingInAttributes", "cores", "be a whole number of at least 1, or None", self.cores)
+        check("MissingInAttributes", _RULES, vars(self))
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        _causal_forest()  # absent, it is missed before any work
+        _causal_forest()  # fails before any work where EconML is missing
         common = self._propensity(doubled(study.values[0]), study.treated, seed) if study.shared else None
         parts = [study.part(at, at + 1) for at in range(study.replications)]
         workers = min(self.cores or os.cpu_count() or 1, study.replications)
@@ -64,15 +63,16 @@ class MissingInAttributes:
         """One answer for each replication, in their order."""
         seeds = range(seed, seed + len(parts))
         if workers == 1:
-            yield from (self._one(part, common, own) for part, own in zip(parts, seeds, strict=True))
+            for part, part_seed in zip(parts, seeds, strict=True):
+                yield self._of_one_replication(part, common, part_seed)
             return
-        # whole processes: trees of a few hundred rows spend their time in Python, where threads would wait in line;
-        # and new ones, since a copy of a process that runs JAX may hang
+        # processes: trees of a few hundred rows spend their time in Python, where threads would wait for each other;
+        # spawned, since a fork of a process that runs JAX may hang
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(self._one, parts, repeat(common), seeds)
+            yield from pool.map(self._of_one_replication, parts, repeat(common), seeds)
 
-    def _one(self, study: Study, propensity: np.ndarray | None, seed: int) -> Answer:
-        """The answer for one replication; a table of its own needs propensities of its own."""
+    def _of_one_replication(self, study: Study, propensity: np.ndarray | None, seed: int) -> Answer:
+        """`propensity` is None where each replication has its own table, and is then estimated from this one."""
         table, treated, outcomes = doubled(study.values[0]), study.treated, study.outcomes
         chance = self._propensity(table, treated, seed) if propensity is None else propensity
         expected = _out_of_bag(table, outcomes[0], self.outcome_trees, self.outcome_leaf, seed)
@@ -87,8 +87,8 @@ class MissingInAttributes:
         return doubly_robust(prices[None], chance, treated, outcomes)
 
     def _propensity(self, table: np.ndarray, treated: np.ndarray, seed: int) -> np.ndarray:
-        found = _out_of_bag(table, treated.astype(np.float64), self.propensity_trees, self.propensity_leaf, seed)
-        return np.clip(found, CLIP, 1 - CLIP)
+        chance = _out_of_bag(table, treated.astype(np.float64), self.propensity_trees, self.propensity_leaf, seed)
+        return np.clip(chance, CLIP, 1 - CLIP)
 
 
 def doubled(table: np.ndarray) -> np.ndarray:
@@ -116,12 +116,4 @@ def _out_of_bag(table: np.ndarray, targets: np.ndarray, trees: int, leaf: int, s
 
 
 def _causal_forest() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # EconML's imports warn of their own accord
-        try:
-            from econml.grf import CausalForest
-        except ImportError as problem:
-            raise InputProblem(
-                "MissingInAttributes needs EconML, which is not there. Get it with pip install 'prudent[experiments]'."
-            ) from problem
-    return CausalForest
+    return econml_class("MissingInAttributes", "grf", "CausalForest")

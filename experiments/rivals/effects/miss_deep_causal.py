@@ -1,6 +1,5 @@
-"""MIWAE, and MissDeepCausal on the latent variables it finds."""
+"""MissDeepCausal: MIWAE, and the estimators of a complete table on its latent variables."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import equinox as eqx
@@ -10,32 +9,31 @@ import numpy as np
 from jax.scipy.special import logsumexp, ndtri
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from experiments.rivals import complete
-from experiments.rivals.replicated import (
+from experiments.rivals.effects.complete_table import pooled
+from experiments.rivals.effects.network_inputs import (
     Chunk,
     Columns,
     Tables,
     bernoulli_log_prob,
     chunks,
     normal_log_prob,
-    require_whole,
-    with_weights,
 )
-from experiments.rivals.study import Answer, Progress, Study
+from experiments.rivals.effects.study import Answer, Progress, Study
+from experiments.rivals.initial_weights import with_weights
+from prudent.errors import check, whole
 from prudent.networks import Members, Training, quasi_random, standard_normal_log_prob, train
 from prudent.progress import tracked
 
 LOG_SCALE = (-3.0, 3.0)
 SMALLEST_SCALE = 0.05
 """Of a standardised number: a density may not run to infinity on a column with repeated values."""
-REPLICATIONS_AT_ONCE = 50
 
 
 class MIWAE(eqx.Module):
     """q(z|x̃) from the record with gaps at 0, and p(x|z), Gaussian for numbers and Bernoulli for two levels.
 
-    Mattei and Frellsen (2019, ICML): the bound of Burda, Grosse and Salakhutdinov (2016) over the cells seen. Written
-    for one record.
+    Mattei and Frellsen (2019, ICML): the bound of Burda, Grosse and Salakhutdinov (2016) over the observed cells.
+    Written for one record.
     """
 
     encoder: eqx.nn.MLP
@@ -50,7 +48,7 @@ class MIWAE(eqx.Module):
         self.decoder = eqx.nn.MLP(latent, 2 * size, width, 2, activation=jax.nn.silu, key=second)
 
     def log_prob(self, record: Columns, latent: Float[Array, " latent"]) -> Float[Array, ""]:
-        """log p(cells seen | z)."""
+        """log p(observed cells | z)."""
         location, scale = jnp.split(self.decoder(latent), 2)
         target = record["targets"]
         numbers = normal_log_prob(target, location, SMALLEST_SCALE + jax.nn.softplus(scale))
@@ -67,13 +65,6 @@ class MIWAE(eqx.Module):
         prior, proposal = jax.vmap(standard_normal_log_prob)(latents), jax.vmap(standard_normal_log_prob)(normals)
         return latents, fit + prior - proposal + jnp.sum(log_scale)
 
-    def imputed(self, record: Columns, uniforms: Float[Array, "sample latent"]) -> Float[Array, " attribute"]:
-        """The expected record given what is seen, on the scale of `Tables.targets`; cells seen stay."""
-        latents, log_weights = self.sample(record, uniforms)
-        location = jax.vmap(lambda latent: jnp.split(self.decoder(latent), 2)[0])(latents)
-        expected = jnp.where(jnp.array(self.binary)[None, :], jax.nn.sigmoid(location), location)
-        return jnp.where(record["observed"], record["targets"], jax.nn.softmax(log_weights) @ expected)
-
 
 def bound(network: MIWAE, record: Columns, uniforms: Array, hiding: Array) -> tuple[Array, Array]:
     """The importance-weighted bound of log p(x̃), to maximise and to judge by."""
@@ -83,7 +74,9 @@ def bound(network: MIWAE, record: Columns, uniforms: Array, hiding: Array) -> tu
 
 
 @eqx.filter_jit
-def posterior_of(networks: Members, shared: Columns, own: Columns, uniforms: Array, lots: Array) -> tuple[Array, Array]:
+def posterior_of(
+    networks: Members, shared: Columns, separate: Columns, uniforms: Array, lots: Array
+) -> tuple[Array, Array]:
     """E[z|x̃], [network, row, latent], and draws of p(z|x̃), [network, row, draw, latent].
 
     By self-normalised importance sampling, and by resampling in proportion to the weights with `lots`, uniform numbers
@@ -96,39 +89,16 @@ def posterior_of(networks: Members, shared: Columns, own: Columns, uniforms: Arr
         drawn = jnp.searchsorted(jnp.cumsum(weights), record["lots"])
         return weights @ latents, latents[jnp.minimum(drawn, weights.size - 1)]
 
-    def member(network: MIWAE, own: Columns) -> tuple[Array, Array]:
-        # row by row: the points of one row, for all networks at once, are work enough and memory enough
-        return jax.lax.map(lambda record: row(network, record), shared | own | {"lots": lots})
+    def member(network: MIWAE, separate: Columns) -> tuple[Array, Array]:
+        # row by row: the points of one row, for all networks at once, fill time and memory
+        return jax.lax.map(lambda record: row(network, record), shared | separate | {"lots": lots})
 
-    return networks.each(member, own)
-
-
-def estimates(table: np.ndarray, propensity: np.ndarray, study: Study) -> dict[str, Answer]:
-    """The four estimators on a complete table, here of latent variables."""
-    treated, outcomes = study.treated, study.outcomes
-    prices = complete.per_arm(table, treated, outcomes)
-    return {
-        "OLS": complete.treatment_coefficient(table, treated, outcomes),
-        "OLS per arm": Answer.of_prices(prices),
-        "AIPW": complete.doubly_robust(prices, propensity, treated, outcomes),
-        "residual on residual": complete.residual_on_residual(table, treated, outcomes, propensity),
-    }
-
-
-def pooled(tables: Iterable[np.ndarray], study: Study) -> dict[str, Answer]:
-    """Every estimator on every table, averaged over the tables; some replications at a time, to spare memory."""
-    scored = [(table, complete.logistic_propensity(table, study.treated)) for table in tables]
-    parts = []
-    for start in range(0, study.replications, REPLICATIONS_AT_ONCE):
-        block = study.part(start, min(start + REPLICATIONS_AT_ONCE, study.replications))
-        each = [estimates(table, propensity, block) for table, propensity in scored]
-        parts.append({name: Answer.mean([own[name] for own in each]) for name in each[0]})
-    return {name: Answer.joined([part[name] for part in parts]) for name in parts[0]}
+    return networks.each(member, separate)
 
 
 @dataclass(frozen=True)
 class MissDeepCausal:
-    """MissDeepCausal (Mayer, Josse, Raimundo, Vert 2020, arXiv:2002.10837): adjust for what a MIWAE says of z.
+    """MissDeepCausal (Mayer, Josse, Raimundo, Vert 2020, arXiv:2002.10837): adjust for the latent z of a MIWAE.
 
     'process …' adjusts for E[z|x̃], 'mi …' for `draws` draws of p(z|x̃) in turn, pooled. The MIWAE sees attributes
     only, so a shared table is learnt once for all replications. `members` networks are trained for each table and their
@@ -149,36 +119,37 @@ class MissDeepCausal:
     training: Training = field(default_factory=lambda: Training(rounds=20, patience=20))
 
     def __post_init__(self) -> None:
-        require_whole(self, "latent", "width", "samples", "members", "points", "draws", "chunk")
+        sizes = ("latent", "width", "samples", "members", "points", "draws", "chunk")
+        check("MissDeepCausal", dict.fromkeys(sizes, whole(1)), vars(self))
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         parts = [Chunk(study, study.replications)] if study.shared else chunks(study, self.chunk)
-        found = []
+        answers = []
         for at in tracked(len(parts), "tables", progress):
             means, draws = self.latents(parts[at].study, seed + at)
             # a shared table is one study; otherwise the repeated replications at the end of a chunk are left out
-            for own, mean, drawn in zip(parts[at].study.per_table()[: parts[at].own], means, draws, strict=False):
-                found.append(_answers(own, mean, drawn))
-        return {name: Answer.joined([own[name] for own in found]) for name in found[0]}
+            tables = parts[at].study.per_table()[: parts[at].genuine]
+            answers += [_answers(*table) for table in zip(tables, means, draws, strict=False)]
+        return {name: Answer.joined([one[name] for one in answers]) for name in answers[0]}
 
     def latents(self, study: Study, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """E[z|x̃], [table, member, row, latent], and draws of z, [table, member, draw, row, latent]."""
-        networks, shared, own = self.fit(study, seed)
+        networks, shared, separate = self.fit(study, seed)
         uniforms = jnp.asarray(quasi_random(self.points, self.latent, seed + 1))
         lots = np.random.default_rng(seed).random((study.rows, self.draws)).astype(np.float32)
-        means, draws = posterior_of(networks, shared, own, uniforms, jnp.asarray(lots))
+        means, draws = posterior_of(networks, shared, separate, uniforms, jnp.asarray(lots))
         tables = (len(study.values), self.members)
         means, draws = np.asarray(means, np.float64), np.swapaxes(np.asarray(draws, np.float64), 1, 2)
         return means.reshape(tables + means.shape[1:]), draws.reshape(tables + draws.shape[1:])
 
     def fit(self, study: Study, seed: int) -> tuple[Members, Columns, Columns]:
-        """`members` networks for each table, and the columns they were fitted to: common ones, and their own."""
-        shared, own = Tables.of(study).columns()
-        own = {name: np.repeat(column, self.members, axis=0) for name, column in own.items()}
+        """`members` networks for each table, and the columns they were fitted to: shared, and of each network."""
+        shared, separate = Tables.of(study).columns()
+        separate = {name: np.repeat(column, self.members, axis=0) for name, column in separate.items()}
         binary = tuple(study.binary.tolist())
 
         def make(key: PRNGKeyArray) -> MIWAE:
-            return with_weights(lambda own: MIWAE(binary, latent=self.latent, width=self.width, key=own), key)
+            return with_weights(lambda key: MIWAE(binary, latent=self.latent, width=self.width, key=key), key)
 
         trained = train(
             make,
@@ -188,13 +159,13 @@ class MissDeepCausal:
             training=self.training,
             members=len(study.values) * self.members,
             seed=seed,
-            own=own,
+            own=separate,
             progress=False,
         )
-        return trained.networks, shared, own
+        return trained.networks, shared, separate
 
 
 def _answers(study: Study, means: np.ndarray, draws: np.ndarray) -> dict[str, Answer]:
     """From one table's latents, [member, row, latent] and [member, draw, row, latent]."""
-    found = {"process": pooled(means, study), "mi": pooled(draws.reshape(-1, *draws.shape[2:]), study)}
-    return {f"{way} {name}": answer for way, answers in found.items() for name, answer in answers.items()}
+    ways = {"process": pooled(list(means), study), "mi": pooled(list(draws.reshape(-1, *draws.shape[2:])), study)}
+    return {f"{way} {name}": answer for way, answers in ways.items() for name, answer in answers.items()}

@@ -14,9 +14,9 @@ class PerAction:
     """One regression per action, on the rows that took it."""
 
     def parts(self, table: np.ndarray, actions: np.ndarray, n_actions: int) -> Parts:
-        """(rows, inputs) of each regression; actions without rows have none to learn from."""
-        rows = [np.flatnonzero(actions == action) for action in range(n_actions)]
-        return [(own, table[own]) for own in rows if len(own)]
+        """(rows, inputs) of each regression; there is none for an action without rows."""
+        every = [np.flatnonzero(actions == action) for action in range(n_actions)]
+        return [(rows, table[rows]) for rows in every if len(rows)]
 
     def price(self, models: Sequence[Predictor], table: np.ndarray, seen: np.ndarray) -> np.ndarray:
         prices = np.full((len(table), len(seen)), -np.inf)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.policies.designs import Design, Parts
-from experiments.rivals.policies.imputation import (
+from experiments.rivals.actions.designs import Design, Parts
+from experiments.rivals.actions.imputation import (
     Imputation,
     MeanImputation,
     beside_gaps,
     gap_choices,
     mean_over_completions,
 )
-from experiments.rivals.policies.rival import Decisions, FittedRival
+from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 
 LEAVES = (5, 10, 20)
 SMALL_FOREST, FOREST, SMALLEST_FOREST = 60, 300, 100
@@ -26,41 +26,32 @@ CORES = 2
 class Forest:
     """Random forests (Breiman 2001) on each completed table, prices averaged over completions: RF1 and RF2.
 
-    Leaf size, and whether telling the forest where the gaps were helps, by out-of-bag error on the first table.
+    Leaf size, and whether columns that mark the gaps are added, by out-of-bag error on the first table.
     """
 
     design: Design
     imputation: Imputation = MeanImputation()
 
-    def fit(
-        self,
-        values: np.ndarray,
-        categorical: np.ndarray,
-        actions: np.ndarray,
-        rewards: np.ndarray,
-        n_actions: int,
-        seed: int = 0,
-    ) -> FittedRival:
-        log = Decisions.usable(values, actions, rewards, n_actions)
-        completed = self.imputation.fit(log.values, categorical, seed)
+    def fit(self, log: LoggedDecisions, seed: int = 0) -> FittedRival:
+        completed = self.imputation.fit(log.values, log.categorical, seed)
 
-        def parts(k: int, told: bool) -> Parts:
-            return self.design.parts(beside_gaps(completed[k].log, log.gaps, told), log.actions, n_actions)
+        def parts(k: int, with_gaps: bool) -> Parts:
+            return self.design.parts(beside_gaps(completed[k].log, log.gaps, with_gaps), log.actions, log.n_actions)
 
-        first = {told: parts(0, told) for told in gap_choices(self.imputation, log.gaps)}
-        leaf, told = min(
+        first = {with_gaps: parts(0, with_gaps) for with_gaps in gap_choices(self.imputation, log.gaps)}
+        leaf, with_gaps = min(
             product(LEAVES, first),
             key=lambda setting: out_of_bag_error(first[setting[1]], log.rewards, setting[0], seed),
         )
         trees = max(SMALLEST_FOREST, FOREST // len(completed))
         ensembles = [
-            [grown(inputs, log.rewards[rows], leaf, trees, seed + k).predict for rows, inputs in parts(k, told)]
+            [grown(inputs, log.rewards[rows], leaf, trees, seed + k).predict for rows, inputs in parts(k, with_gaps)]
             for k in range(len(completed))
         ]
 
         def price(new: np.ndarray) -> np.ndarray:
             return mean_over_completions(
-                completed, new, told, lambda k, table: self.design.price(ensembles[k], table, log.seen)
+                completed, new, with_gaps, lambda k, table: self.design.price(ensembles[k], table, log.seen)
             )
 
         return FittedRival(price)
@@ -78,7 +69,7 @@ def out_of_bag_error(parts: Parts, rewards: np.ndarray, leaf: int, seed: int) ->
     """The squared error of small forests with this leaf size, over all regressions together."""
     total = 0.0
     for rows, inputs in parts:
-        if len(rows) < 10:  # too few to be out of every bag often enough
+        if len(rows) < 10:  # too few for out-of-bag predictions
             continue
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")

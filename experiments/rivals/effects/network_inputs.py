@@ -1,27 +1,17 @@
 """Tables and replications as the training program takes them: one network for each replication, many at once."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array
 
-from experiments.rivals.study import Study
-from prudent.errors import is_whole, require
+from experiments.rivals.effects.study import Study
 
 Columns = dict[str, Any]
-"""Arrays of NumPy or JAX, by name; those of a record have lost their leading axis."""
-
-
-def require_whole(settings: object, *names: str) -> None:
-    """Each of these settings is a whole number of at least 1."""
-    for name in names:
-        value = getattr(settings, name)
-        require(is_whole(value, 1), type(settings).__name__, name, "be a whole number of at least 1", value)
+"""Arrays of NumPy or JAX, by name; those of one record have no leading axis."""
 
 
 def normal_log_prob(value: Array, mean: Array, scale: Array) -> Array:
@@ -33,35 +23,19 @@ def bernoulli_log_prob(value: Array, logit: Array) -> Array:
     return value * jax.nn.log_sigmoid(logit) + (1 - value) * jax.nn.log_sigmoid(-logit)
 
 
-def with_weights(shape: Callable[[PRNGKeyArray], Any], key: PRNGKeyArray) -> Any:
-    """A network with matrices uniform in ±1/√inputs and vectors at zero.
-
-    One draw fills them all: to compile a draw for each of some forty layers takes longer than to train them.
-    """
-    arrays, rest = eqx.partition(eqx.filter_eval_shape(shape, key), lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
-    leaves, structure = jax.tree.flatten(arrays)
-    ends = np.cumsum([leaf.size for leaf in leaves])
-    parts = jnp.split(jax.random.uniform(key, (ends[-1],), minval=-1.0, maxval=1.0), ends[:-1])
-    filled = [
-        part.reshape(leaf.shape) / np.sqrt(leaf.shape[1]) if leaf.ndim == 2 else jnp.zeros(leaf.shape)
-        for part, leaf in zip(parts, leaves, strict=True)
-    ]
-    return eqx.combine(jax.tree.unflatten(structure, filled), rest)
-
-
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some replications, always as many: the last chunk of a study repeats its last one. `own` of them are real."""
+    """A fixed number of replications, of which the first `genuine` count: a study's last chunk repeats its last one."""
 
     study: Study
-    own: int
+    genuine: int
 
 
 def chunks(study: Study, size: int) -> list[Chunk]:
     """Cut into chunks of one size, so that a single compiled program serves them all.
 
     >>> study = Study.of(np.zeros((4, 1)), [True, True, False, False], np.zeros((5, 4)))
-    >>> [(chunk.study.replications, chunk.own) for chunk in chunks(study, 3)]
+    >>> [(chunk.study.replications, chunk.genuine) for chunk in chunks(study, 3)]
     [(3, 3), (3, 2)]
     """
     width = min(size, study.replications)
@@ -69,18 +43,18 @@ def chunks(study: Study, size: int) -> list[Chunk]:
 
 
 def _chunk(study: Study, start: int, width: int) -> Chunk:
-    part = study.part(start, min(start + width, study.replications))
-    more = [(0, width - part.replications), (0, 0)]
-    values = part.values if study.shared else np.pad(part.values, [*more, (0, 0)], mode="edge")
-    padded = Study(values, part.binary, part.treated, np.pad(part.outcomes, more, mode="edge"))
-    return Chunk(padded, part.replications)
+    block = study.part(start, min(start + width, study.replications))
+    more = [(0, width - block.replications), (0, 0)]
+    values = block.values if study.shared else np.pad(block.values, [*more, (0, 0)], mode="edge")
+    padded = Study(values, block.binary, block.treated, np.pad(block.outcomes, more, mode="edge"))
+    return Chunk(padded, block.replications)
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
     """What networks see of the tables, each [table, row, attribute].
 
-    inputs: standardised by the cells seen, a gap at 0, which is the mean. targets: what a decoder must explain:
+    inputs: standardised by the observed cells, a gap at 0, which is the mean. targets: what a decoder must explain:
     numbers as in `inputs`, two levels as 0 and 1 (a gap at the share of ones). observed: True where a cell is known.
     """
 
@@ -91,11 +65,11 @@ class Tables:
     @classmethod
     def of(cls, study: Study) -> "Tables":
         observed = np.isfinite(study.values)
-        seen = np.maximum(observed.sum(axis=1, keepdims=True), 1)
+        count = np.maximum(observed.sum(axis=1, keepdims=True), 1)
         known = np.where(observed, study.values, 0.0)
-        mean = known.sum(axis=1, keepdims=True) / seen
+        mean = known.sum(axis=1, keepdims=True) / count
         centred = np.where(observed, known - mean, 0.0)
-        spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / seen)
+        spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
         inputs = centred / np.where(spread > 0, spread, 1.0)
         low = np.where(observed, study.values, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         high = np.where(observed, study.values, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)

@@ -1,11 +1,16 @@
 """Estimators of an effect from a complete table, for all replications of the outcomes at once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from experiments.rivals.study import Answer
+from experiments.rivals.effects.study import Answer, Study
+from prudent.propensity import single_thread
 
 CLIP = 0.01
 """Propensities are kept this far from 0 and 1."""
+REPLICATIONS_AT_ONCE = 50
+"""Prices of more would take much memory."""
 
 
 def standardised(table: np.ndarray) -> np.ndarray:
@@ -62,18 +67,48 @@ def treatment_coefficient(table: np.ndarray, treated: np.ndarray, outcomes: np.n
     """Ordinary least squares of the outcome on the attributes and the treatment, whose coefficient is the effect."""
     rows = np.ones((len(table), 1))
     design = np.hstack([rows, treated[:, None], standardised(table)])
-    found = np.linalg.lstsq(design, outcomes.T, rcond=1e-8)[0]
-    control = (design @ found - treated[:, None] * found[1]).T
-    return Answer(found[1], np.stack([control, control + found[1][:, None]], axis=-1))
+    slopes = np.linalg.lstsq(design, outcomes.T, rcond=1e-8)[0]
+    effect = slopes[1]
+    control = (design @ slopes - treated[:, None] * effect).T
+    return Answer(effect, np.stack([control, control + effect[:, None]], axis=-1))
 
 
 def residual_on_residual(
     table: np.ndarray, treated: np.ndarray, outcomes: np.ndarray, propensity: np.ndarray
 ) -> Answer:
-    """Robinson (1988): what is left of the outcome after the attributes, on what is left of the treatment."""
+    """Robinson (1988): the outcome's residual given the attributes, regressed on the treatment's residual."""
     everyone = np.hstack([np.ones((len(table), 1)), standardised(table)])
     fit = (everyone @ np.linalg.lstsq(everyone, outcomes.T, rcond=1e-8)[0]).T
     left = treated - propensity
     effect = ((outcomes - fit) @ left) / (left @ left)
     control = fit - propensity * effect[:, None]
     return Answer(effect, np.stack([control, control + effect[:, None]], axis=-1))
+
+
+def pooled(tables: Sequence[np.ndarray], study: Study, penalty: float | None = None) -> dict[str, Answer]:
+    """Every estimator on every completion of the study's one table, averaged over the completions.
+
+    `penalty` is that of the ridge per arm, which is left out without one.
+    """
+    with single_thread():
+        propensities = [logistic_propensity(table, study.treated) for table in tables]
+        blocks = []
+        for start in range(0, study.replications, REPLICATIONS_AT_ONCE):
+            block = study.part(start, min(start + REPLICATIONS_AT_ONCE, study.replications))
+            pairs = zip(tables, propensities, strict=True)
+            each = [_estimates(table, propensity, block, penalty) for table, propensity in pairs]
+            blocks.append({name: Answer.mean([answers[name] for answers in each]) for name in each[0]})
+    return {name: Answer.joined([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _estimates(table: np.ndarray, propensity: np.ndarray, study: Study, penalty: float | None) -> dict[str, Answer]:
+    treated, outcomes = study.treated, study.outcomes
+    prices = per_arm(table, treated, outcomes)
+    ridge = {} if penalty is None else {"ridge per arm": Answer.of_prices(per_arm(table, treated, outcomes, penalty))}
+    return {
+        "OLS": treatment_coefficient(table, treated, outcomes),
+        "OLS per arm": Answer.of_prices(prices),
+        **ridge,
+        "AIPW": doubly_robust(prices, propensity, treated, outcomes),
+        "residual on residual": residual_on_residual(table, treated, outcomes, propensity),
+    }

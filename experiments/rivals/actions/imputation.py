@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from prudent.errors import is_whole, require
+from prudent.errors import check, whole
 from prudent.propensity import single_thread
 
 DRAWS = 4
-"""At decision each imputation draws this often, so that prices average over imputations × DRAWS completions."""
+"""Draws of each imputation at decision time: prices average over imputations × DRAWS completions."""
 
 WIDE = 30
 """From this many columns on, chains are shorter and each equation has fewer predictors."""
@@ -25,11 +26,11 @@ class Completed:
 
 
 class Imputation(Protocol):
-    """How gaps are filled. Attributes only: at decision there is no reward to impute from."""
+    """How gaps are filled. From attributes only: at decision time there is no reward to impute from."""
 
     @property
-    def tells_gaps(self) -> bool:
-        """Whether a regression may be told where the gaps were, if that helps it."""
+    def marks_gaps(self) -> bool:
+        """Whether columns that mark the gaps may be added for a regression, if that helps it."""
         ...
 
     def fit(self, values: np.ndarray, categorical: np.ndarray, seed: int) -> list[Completed]: ...
@@ -40,7 +41,7 @@ class MeanImputation:
     """A gap becomes its column's mean in the log."""
 
     @property
-    def tells_gaps(self) -> bool:
+    def marks_gaps(self) -> bool:
         return True
 
     def fit(self, values: np.ndarray, categorical: np.ndarray, seed: int) -> list[Completed]:
@@ -58,17 +59,17 @@ class MeanImputation:
 class ChainedImputation:
     """Multiple imputation by chained equations: scikit-learn's IterativeImputer, drawing, from different seeds.
 
-    Draws start from the same seed every time, so the same table gets the same completions; but they are dealt over
-    all gaps of a table in turn, so a record alone is completed otherwise than in a batch.
+    Draws start from the same seed every time, so the same table gets the same completions; but one stream serves all
+    gaps of a table, so a record alone is completed differently than in a batch.
     """
 
     imputations: int = 5
 
     def __post_init__(self) -> None:
-        check_imputations(self, self.imputations)
+        check("ChainedImputation", {"imputations": whole(1)}, vars(self))
 
     @property
-    def tells_gaps(self) -> bool:
+    def marks_gaps(self) -> bool:
         return False
 
     def fit(self, values: np.ndarray, categorical: np.ndarray, seed: int) -> list[Completed]:
@@ -78,7 +79,7 @@ class ChainedImputation:
         numeric = Numeric.of(values, categorical)
         table = numeric(values)
         wide = table.shape[1] > WIDE
-        found = []
+        completed = []
         for k in range(self.imputations):
             with single_thread():
                 chain = IterativeImputer(
@@ -88,9 +89,10 @@ class ChainedImputation:
                     keep_empty_features=True,
                     random_state=seed + k,
                 ).fit(table)
-            own = _Chain(numeric, chain, seed + k)
-            found.append(Completed(own.draws(values, 1)[0], lambda new, own=own: own.draws(new, DRAWS)))
-        return found
+            fitted = _Chain(numeric, chain, seed + k)
+            draws = partial(fitted.draws, number=DRAWS)
+            completed.append(Completed(fitted.draws(values, 1)[0], draws))
+        return completed
 
 
 @dataclass(frozen=True)
@@ -127,29 +129,23 @@ class Numeric:
         return np.hstack(blocks)
 
 
-def check_imputations(owner: object, imputations: int) -> None:
-    require(
-        is_whole(imputations, 1), type(owner).__name__, "imputations", "be a whole number of at least 1", imputations
-    )
-
-
-def beside_gaps(table: np.ndarray, gaps: np.ndarray, told: bool) -> np.ndarray:
-    """A completed table, and where a regression is told of gaps a column for each attribute that says so."""
-    return np.hstack([table, gaps]) if told else table
+def beside_gaps(table: np.ndarray, gaps: np.ndarray, with_gaps: bool) -> np.ndarray:
+    """A completed table, followed by a column for each attribute that marks its gaps where `with_gaps`."""
+    return np.hstack([table, gaps]) if with_gaps else table
 
 
 def gap_choices(imputation: Imputation, gaps: np.ndarray) -> tuple[bool, ...]:
-    """Whether to tell a regression of gaps: what is worth trying on this log."""
-    return (False, True) if imputation.tells_gaps and gaps.any() else (False,)
+    """Whether to add columns that mark the gaps: the choices worth trying on this log."""
+    return (False, True) if imputation.marks_gaps and gaps.any() else (False,)
 
 
 def mean_over_completions(
-    completed: Sequence[Completed], new: np.ndarray, told: bool, price: Callable[[int, np.ndarray], np.ndarray]
+    completed: Sequence[Completed], new: np.ndarray, with_gaps: bool, price: Callable[[int, np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Prices averaged over what `price(imputation, completed table)` says of each completion."""
+    """`price(imputation, completed table)` averaged over all completions."""
     gaps = np.isnan(new)
     return np.mean(
-        [price(k, beside_gaps(table, gaps, told)) for k, own in enumerate(completed) for table in own.draws(new)],
+        [price(k, beside_gaps(table, gaps, with_gaps)) for k, one in enumerate(completed) for table in one.draws(new)],
         axis=0,
     )
 

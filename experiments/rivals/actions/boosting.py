@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.policies.designs import Design, Parts
-from experiments.rivals.policies.forests import LEAVES
-from experiments.rivals.policies.rival import Decisions, FittedRival
+from experiments.rivals.actions.designs import Design, Parts
+from experiments.rivals.actions.forests import LEAVES
+from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 from prudent.propensity import single_thread
 
 
 @dataclass(frozen=True)
 class Boosting:
-    """Gradient boosting that takes gaps and categories natively; leaf size and rounds by cross-validation on the log.
+    """Gradient boosting that handles gaps and categories itself; leaf size and rounds by cross-validation on the log.
 
-    `stages` are the numbers of rounds tried; one regression for all actions needs more of them than one for each.
+    `stages` are the numbers of rounds tried; one regression for all actions needs more rounds than one per action.
     """
 
     design: Design
@@ -24,18 +24,9 @@ class Boosting:
     folds: int = 3
     learning_rate: float = 0.06
 
-    def fit(
-        self,
-        values: np.ndarray,
-        categorical: np.ndarray,
-        actions: np.ndarray,
-        rewards: np.ndarray,
-        n_actions: int,
-        seed: int = 0,
-    ) -> FittedRival:
-        log = Decisions.usable(values, actions, rewards, n_actions)
-        parts = self.design.parts(log.values, log.actions, n_actions)
-        kinds = np.r_[np.asarray(categorical, dtype=bool), np.zeros(self.design.extra_columns(n_actions), dtype=bool)]
+    def fit(self, log: LoggedDecisions, seed: int = 0) -> FittedRival:
+        parts = self.design.parts(log.values, log.actions, log.n_actions)
+        kinds = np.r_[log.categorical, np.zeros(self.design.extra_columns(log.n_actions), dtype=bool)]
         with single_thread():
             leaf, rounds = self._chosen(parts, log.rewards, kinds, seed)
             models = [
@@ -49,7 +40,7 @@ class Boosting:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         empty = np.isnan(inputs).all(axis=0)
-        if empty.any():  # scikit-learn refuses a column that is nothing but gaps
+        if empty.any():  # scikit-learn refuses a column of gaps only
             inputs = np.where(empty, 0.0, inputs)
         return HistGradientBoostingRegressor(
             learning_rate=self.learning_rate,

@@ -5,19 +5,20 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from experiments.rivals.policies import (
+from experiments.rivals.actions import (
     ActionAsFeature,
     Boosting,
     ChainedImputation,
     ChainedPolicyForest,
     Forest,
     Linear,
+    LoggedDecisions,
     MeanImputation,
     PartialVAEImputation,
     PerAction,
 )
-from experiments.rivals.policies.imputation import DRAWS
-from experiments.rivals.policies.linear import Line
+from experiments.rivals.actions.imputation import DRAWS
+from experiments.rivals.actions.linear import Line
 from prudent import Sizes, Training
 from prudent.errors import InputProblem
 
@@ -60,7 +61,7 @@ def world(rows, seed):
 @pytest.mark.parametrize("name", EVERY)
 def test_finds_the_obvious_best_action(name):
     values, actions, rewards, _ = world(450, seed=0)
-    fitted = RIVALS[name].fit(values, CATEGORICAL, actions, rewards, ACTIONS, seed=0)
+    fitted = RIVALS[name].fit(LoggedDecisions.of(values, CATEGORICAL, actions, rewards, ACTIONS), seed=0)
     new, _, _, best = world(300, seed=1)
     assert (fitted.predict(new) == best).mean() > 0.9
 
@@ -72,7 +73,9 @@ def test_lives_with_gaps_missing_rewards_and_an_action_never_seen(name):
     values = np.column_stack([values, np.full(300, np.nan)])
     rewards[:5], actions[5:10] = np.nan, -1
     given = values.copy()
-    fitted = RIVALS[name].fit(values, np.array([True, False, False]), actions, rewards, ACTIONS + 1, seed=0)
+    fitted = RIVALS[name].fit(
+        LoggedDecisions.of(values, np.array([True, False, False]), actions, rewards, ACTIONS + 1), seed=0
+    )
     np.testing.assert_array_equal(values, given)
     new = np.array([[np.nan, np.nan, np.nan], [2.0, np.nan, np.nan], [7.0, 0.0, 1.0]])
     prices = fitted.prices(new)
@@ -87,7 +90,7 @@ def test_one_line_for_all_actions_is_the_best_constant():
     """Nothing is multiplied with the action, so LR1 gives everyone the same: what is best on average."""
     values, actions, rewards, _ = world(450, seed=0)
     rewards = rewards + np.array([0.0, 0.0, 0.5])[actions]
-    fitted = Linear(ActionAsFeature()).fit(values, CATEGORICAL, actions, rewards, ACTIONS)
+    fitted = Linear(ActionAsFeature()).fit(LoggedDecisions.of(values, CATEGORICAL, actions, rewards, ACTIONS))
     prices = fitted.prices(world(50, seed=1)[0])
     np.testing.assert_allclose(prices[:, 2] - prices[:, 0], prices[0, 2] - prices[0, 0])
     assert (fitted.predict(values) == 2).all()
@@ -111,7 +114,7 @@ def test_lines_live_with_an_action_taken_once():
     values, actions, rewards, _ = world(60, seed=0)
     actions[actions == 2] = 0
     actions[7] = 2
-    prices = Linear(PerAction()).fit(values, CATEGORICAL, actions, rewards, ACTIONS).prices(values)
+    prices = Linear(PerAction()).fit(LoggedDecisions.of(values, CATEGORICAL, actions, rewards, ACTIONS)).prices(values)
     np.testing.assert_allclose(prices[:, 2], rewards[7])
 
 
@@ -119,11 +122,15 @@ def test_lines_live_with_an_action_taken_once():
 def test_a_record_alone_is_priced_as_in_a_batch(imputation):
     values, actions, rewards, _ = world(300, seed=2)
     values[np.random.default_rng(3).random(values.shape) < 0.3] = np.nan
-    fitted = Linear(PerAction(), imputation).fit(values, CATEGORICAL, actions, rewards, ACTIONS, seed=0)
+    fitted = Linear(PerAction(), imputation).fit(
+        LoggedDecisions.of(values, CATEGORICAL, actions, rewards, ACTIONS), seed=0
+    )
     together = fitted.prices(values[:270])
     for row in (0, 1, 2, 3, 269):
         np.testing.assert_allclose(fitted.prices(values[row : row + 1])[0], together[row], rtol=1e-5)
-    again = Linear(PerAction(), imputation).fit(values, CATEGORICAL, actions, rewards, ACTIONS, seed=0)
+    again = Linear(PerAction(), imputation).fit(
+        LoggedDecisions.of(values, CATEGORICAL, actions, rewards, ACTIONS), seed=0
+    )
     np.testing.assert_array_equal(again.prices(values[:270]), together)
 
 
@@ -153,5 +160,5 @@ def test_settings_are_checked():
         PartialVAEImputation(imputations=0)
     with pytest.raises(InputProblem, match="The 'imputations' parameter of ChainedImputation"):
         ChainedImputation(0)
-    with pytest.raises(InputProblem, match="have a row with an action and a reward"):
-        Linear(PerAction()).fit(np.zeros((3, 1)), np.zeros(1, bool), np.full(3, -1), np.zeros(3), 2)
+    with pytest.raises(InputProblem, match="'rewards' parameter"):
+        LoggedDecisions.of(np.zeros((3, 1)), np.zeros(1, bool), np.full(3, -1), np.zeros(3), 2)

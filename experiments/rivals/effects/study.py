@@ -1,4 +1,4 @@
-"""What a rival is asked and what it answers: the effect of a treatment, from tables with gaps.
+"""The question put to a rival and its answer: the effect of a treatment, from tables with gaps.
 
 A study is one table and many replications of its outcomes, as in a semi-synthetic benchmark; an ordinary study has one
 replication. What depends on the table alone (imputations, latent variables, propensities) is then learnt once.
@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from prudent.errors import InputProblem, require
+from prudent.progress import tracked
 
 Progress = Callable[[int, int], None]
 
@@ -55,7 +56,7 @@ class Study:
         levels = [np.unique(column[np.isfinite(column)]) for column in np.moveaxis(table, 2, 0)]
         return cls(
             values=table,
-            binary=np.array([len(own) <= 2 for own in levels]),
+            binary=np.array([len(values) <= 2 for values in levels]),
             treated=np.asarray(treated, bool),
             outcomes=np.atleast_2d(np.asarray(outcomes, np.float64)),
         )
@@ -105,12 +106,12 @@ class Answer:
     @classmethod
     def mean(cls, answers: list["Answer"]) -> "Answer":
         """Pooled over imputations: effects and prices are averaged (Rubin's point estimate)."""
-        return cls(np.mean([own.effect for own in answers], axis=0), np.mean([own.prices for own in answers], axis=0))
+        return cls(np.mean([one.effect for one in answers], axis=0), np.mean([one.prices for one in answers], axis=0))
 
     @classmethod
     def joined(cls, answers: list["Answer"]) -> "Answer":
         """One after another along the replications."""
-        return cls(np.concatenate([own.effect for own in answers]), np.concatenate([own.prices for own in answers]))
+        return cls(np.concatenate([one.effect for one in answers]), np.concatenate([one.prices for one in answers]))
 
 
 @runtime_checkable
@@ -124,11 +125,9 @@ class Method(Protocol):
 
 
 def over_tables(
-    study: Study, one: Callable[[Study, int], dict[str, Answer]], seed: int, progress: Progress | bool | None
+    study: Study, estimate: Callable[[Study, int], dict[str, Answer]], seed: int, progress: Progress | bool | None
 ) -> dict[str, Answer]:
-    """Ask about each table by itself (with a seed of its own) and join the answers."""
-    from prudent.progress import tracked
-
+    """Estimate from each table separately, each with its own seed, and join the answers."""
     parts = study.per_table()
-    found = [one(parts[at], seed + at) for at in tracked(len(parts), "tables", progress)]
-    return {name: Answer.joined([own[name] for own in found]) for name in found[0]}
+    answers = [estimate(parts[at], seed + at) for at in tracked(len(parts), "tables", progress)]
+    return {name: Answer.joined([one[name] for one in answers]) for name in answers[0]}

@@ -1,4 +1,4 @@
-"""Multiple imputation by the library's own partial VAE (paper III-A)."""
+"""Multiple imputation by the package's partial VAE (paper III-A)."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -10,23 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from experiments.rivals.policies.imputation import DRAWS, Completed, Numeric, check_imputations
-from prudent.errors import is_whole, require
+from experiments.rivals.actions.imputation import DRAWS, Completed, Numeric
+from prudent.errors import check, whole
 from prudent.models import FeatureLoss, PartialVAE, Sizes
 from prudent.networks import Members, Training, layout_of, quasi_random, train
 from prudent.table import Column, Schema
 
-CHUNK = 256  # rows completed at once, always as many: a record's completions must not depend on its company
-REMEMBERED = 4  # networks of tables, since several rivals complete the same one
-HIDDEN = 0.1  # the share of cells that the encoder must do without in training
+CHUNK = 256  # rows completed at once, a fixed number: completions must not depend on the other rows
+REMEMBERED = 4  # trained networks in memory, since several rivals complete the same table
+HIDDEN = 0.1  # the share of cells hidden from the encoder in training
 
 
 @dataclass(frozen=True)
 class PartialVAEImputation:
     """Gaps are drawn from p(x|x̃) of a partial VAE that was fitted to the records of the log.
 
-    Draws come from `points` importance samples, by resampling in proportion to their weights. Rows of the log have
-    random numbers of their own; new records share theirs, so that one alone is completed as it is in a batch. Numbers
+    Draws come from `points` importance samples, by resampling in proportion to their weights. Each row of the log has
+    its own random numbers; new records share theirs, so that one alone is completed as it is in a batch. Numbers
     are modelled as Gaussian given the latent variables; a category that the log never held counts as missing.
     """
 
@@ -37,13 +37,10 @@ class PartialVAEImputation:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        check_imputations(self, self.imputations)
-        for name in ("samples", "points"):
-            value = getattr(self, name)
-            require(is_whole(value, 1), "PartialVAEImputation", name, "be a whole number of at least 1", value)
+        check("PartialVAEImputation", dict.fromkeys(("imputations", "samples", "points"), whole(1)), vars(self))
 
     @property
-    def tells_gaps(self) -> bool:
+    def marks_gaps(self) -> bool:
         return True
 
     def fit(self, values: np.ndarray, categorical: np.ndarray, seed: int) -> list[Completed]:
@@ -56,8 +53,8 @@ class PartialVAEImputation:
         keys = jax.random.split(jax.random.key(seed), self.imputations + 1)
 
         def completed(new: np.ndarray, draws: int, key: Array, alike: bool) -> list[np.ndarray]:
-            own = jnp.broadcast_to(key, len(new)) if alike else jax.random.split(key, len(new))
-            encoded = _in_chunks(networks, *code.encode(new), own, points, draws)
+            row_keys = jnp.broadcast_to(key, len(new)) if alike else jax.random.split(key, len(new))
+            encoded = _in_chunks(networks, *code.encode(new), row_keys, points, draws)
             return [numeric(code.decode(encoded[:, draw], new)) for draw in range(draws)]
 
         def draws(new: np.ndarray, key: Array) -> list[np.ndarray]:
@@ -79,7 +76,7 @@ class _Code:
     @classmethod
     def of(cls, values: np.ndarray, categorical: np.ndarray) -> "_Code":
         known = [np.unique(column[~np.isnan(column)]) for column in values.T]
-        varying = np.array([len(own) > 1 for own in known])
+        varying = np.array([len(values) > 1 for values in known])
         columns, levels = [], []
         for at in np.flatnonzero(varying):
             if categorical[at]:
@@ -89,36 +86,36 @@ class _Code:
                 centre, spread = float(np.nanmean(values[:, at])), float(np.nanstd(values[:, at]))
                 columns.append(Column(f"x{at}", "real", location=centre, scale=spread))
                 levels.append(np.zeros(0))
-        constants = np.array([own[0] if len(own) else 0.0 for own in known])
+        constants = np.array([values[0] if len(values) else 0.0 for values in known])
         return cls(varying, Schema(tuple(columns)), tuple(levels), constants)
 
     def encode(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Encoded values (0 in gaps) and what is observed, of the columns that vary."""
-        own = values[:, self.varying]
-        observed = ~np.isnan(own)
-        encoded = np.where(observed, own, 0.0)
+        cells = values[:, self.varying]
+        observed = ~np.isnan(cells)
+        encoded = np.where(observed, cells, 0.0)
         for at, (column, levels) in enumerate(zip(self.schema.columns, self.levels, strict=True)):
             if len(levels):
                 index = np.searchsorted(levels, encoded[:, at]).clip(max=len(levels) - 1)
-                observed[:, at] &= levels[index] == own[:, at]
+                observed[:, at] &= levels[index] == cells[:, at]
                 encoded[:, at] = index
             else:
                 encoded[:, at] = (encoded[:, at] - column.location) / column.scale
         return np.where(observed, encoded, 0.0).astype(np.float32), observed
 
     def decode(self, encoded: np.ndarray, given: np.ndarray) -> np.ndarray:
-        """Completed values in the rival's own units; what was given stays, to the last bit."""
+        """Completed values in the rival's units; observed cells stay, to the last bit."""
         observed = self.encode(given)[1]
         filled = self.filled(given)
         for at, place in enumerate(np.flatnonzero(self.varying)):
             column, levels = self.schema.columns[at], self.levels[at]
-            found = encoded[:, at].astype(np.float64)
-            drawn = levels[found.astype(int)] if len(levels) else column.location + column.scale * found
+            codes = encoded[:, at].astype(np.float64)
+            drawn = levels[codes.astype(int)] if len(levels) else column.location + column.scale * codes
             filled[:, place] = np.where(observed[:, at], given[:, place], drawn)
         return filled
 
     def filled(self, values: np.ndarray) -> np.ndarray:
-        """Gaps of columns that never vary, and of all where no network is needed, at the one value they had."""
+        """Gaps filled with their column's first value: for columns that never vary, and where no network is needed."""
         return np.where(np.isnan(values), self.constants, values)
 
 
@@ -139,7 +136,6 @@ class _Encoded:
 
 @lru_cache(maxsize=REMEMBERED)
 def _trained(settings: PartialVAEImputation, table: _Encoded, seed: int) -> Members:
-    """The network of one table, remembered: several rivals complete the same one."""
     sizes = settings.sizes.of(table.schema)
     return train(
         lambda key: PartialVAE(layout_of(table.schema), **sizes, key=key),
@@ -157,26 +153,26 @@ def _in_chunks(
     networks: Members, values: np.ndarray, observed: np.ndarray, keys: Array, points: Array, draws: int
 ) -> np.ndarray:
     """Completions [row, draw, attribute]; the last chunk is padded with its last row."""
-    found = []
+    chunks = []
     for start in range(0, len(values), CHUNK):
         rows = np.minimum(np.arange(start, start + CHUNK), len(values) - 1)
-        own = (jnp.asarray(values[rows]), jnp.asarray(observed[rows]), keys[rows])
-        found.append(_drawn(networks, *own, points, draws))
-    return np.concatenate(found)[: len(values)]
+        records = (jnp.asarray(values[rows]), jnp.asarray(observed[rows]), keys[rows])
+        chunks.append(_drawn(networks, *records, points, draws))
+    return np.concatenate(chunks)[: len(values)]
 
 
 @eqx.filter_jit
 def _drawn(
     networks: Members, values: Array, observed: Array, keys: Array, points: Array, draws: int
 ) -> Float[Array, "row draw attribute"]:
-    def one(network: PartialVAE, own: Array, seen: Array, key: Array) -> Array:
+    def completed(network: PartialVAE, cells: Array, seen: Array, key: Array) -> Array:
         shift_key, lot_key = jax.random.split(key)
         shift = jax.random.uniform(shift_key, (1, points.shape[1]))
         # a random shift of the same quasi-random points: better spread than fresh draws
-        samples = network.sample(own, seen, seen, jnp.clip((points + shift) % 1.0, 1e-6, 1 - 1e-6))
+        samples = network.sample(cells, seen, seen, jnp.clip((points + shift) % 1.0, 1e-6, 1 - 1e-6))
         share = jnp.cumsum(jax.nn.softmax(samples.log_weights))
         lots = (jnp.arange(draws) + jax.random.uniform(lot_key, (draws,))) / draws
         chosen = jnp.minimum(jnp.searchsorted(share, lots), len(points) - 1)
-        return jax.vmap(network.layout.values)(jax.tree.map(lambda cells: cells[chosen], samples.cells))
+        return jax.vmap(network.layout.values)(jax.tree.map(lambda drawn: drawn[chosen], samples.cells))
 
-    return networks.each(lambda network: jax.vmap(lambda *row: one(network, *row))(values, observed, keys))[0]
+    return networks.each(lambda network: jax.vmap(lambda *row: completed(network, *row))(values, observed, keys))[0]
