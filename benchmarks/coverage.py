@@ -4,10 +4,9 @@
 
 Each seed is another dosing world (cliff loss, 5 doses, 8 attributes), another log to fit a small model on, other
 decisions to compare with and other cases; gaps are made in the complete records by `prudent.worlds.missingness`.
-Coverage is the exact probability, given the complete record, that the noisy reward is at least the bound, averaged
-over the cases. The oracle's bound is the quantile of the exact distribution of the same action's reward given what was
-observed.
-The worlds are others than those on which `prudent.promise.conformal.ALLOWANCE` was chosen.
+Coverage is the exact probability, given the complete record, that the noisy reward is at least the bound, averaged over
+the cases. The oracle's bound is the quantile of the exact distribution of the same action's reward given what was
+observed. The worlds are others than those on which `ALLOWANCE` (prudent.promise) was chosen.
 
 A model that is hardly trained at all is held to the same: what is guaranteed must not depend on the model.
 """

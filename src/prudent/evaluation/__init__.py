@@ -3,6 +3,7 @@
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit
 from prudent.evaluation.decisions import LOGGED as LOGGED
+from prudent.evaluation.decisions import policy_probabilities as policy_probabilities
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis as Diagnosis
 from prudent.evaluation.effects.effect_estimates import Effects as Effects
 from prudent.evaluation.effects.learner import BoostedEffects as BoostedEffects
@@ -31,5 +32,6 @@ from prudent.evaluation.intervals import LogarithmicSmoothing as LogarithmicSmoo
 from prudent.evaluation.intervals import Student as Student
 from prudent.evaluation.prices import LearntPrices as LearntPrices
 from prudent.evaluation.row_terms import Terms as Terms
+from prudent.evaluation.tails import as_share as as_share
 from prudent.evaluation.tails import upper_bound as upper_bound
 from prudent.evaluation.tails import worst_mean as worst_mean

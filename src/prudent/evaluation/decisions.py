@@ -9,7 +9,7 @@ from prudent.decide import Advice, Policy, score_together
 from prudent.errors import InputProblem, require
 from prudent.evaluation.cross_fitting import CrossFittedPolicy
 from prudent.models import align_log, require_same_actions
-from prudent.table import ActionLabel, Log, did_you_mean, label_text, read_numbers, row_name, to_table
+from prudent.table import ActionLabel, Encoded, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
 Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
 """A policy of prudent, or any function from a frame of cases to what it would do: one label per row (empty: refer), the
@@ -53,11 +53,17 @@ def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
     found: dict[int, np.ndarray] = {}
     for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
         own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
-        encoded = align_log(log, fitted).encoded
         require_same_actions(fitted, log)
-        for index, scored in zip(own, score_together([policies[i].chooser for i in own], encoded), strict=True):
-            found[index] = policies[index].chooser.probabilities(scored, encoded)
+        chosen = policy_probabilities([policies[index] for index in own], align_log(log, fitted).encoded)
+        found |= dict(zip(own, chosen, strict=True))
     return [found[index] for index in range(len(policies))]
+
+
+def policy_probabilities(policies: Sequence[Policy], encoded: Encoded) -> list[np.ndarray]:
+    """Probabilities of every action, [row, action], for policies of one model, which complete and price only once."""
+    choosers = [policy.chooser for policy in policies]
+    scored = score_together(choosers, encoded)
+    return [chooser.probabilities(own, encoded) for chooser, own in zip(choosers, scored, strict=True)]
 
 
 def _mixed(parts: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from prudent.evaluation.estimators import Estimator
 from prudent.evaluation.intervals import Estimate, Imputed, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.row_terms import Evidence, Terms, between_imputations
-from prudent.evaluation.tails import as_share, worst_mean
+from prudent.evaluation.tails import as_share, share_rows, worst_mean
 from prudent.propensity import FittedPropensity, effective_sample_size
 from prudent.show import plain_types
 from prudent.table import Log, did_you_mean
@@ -134,6 +134,10 @@ class Evaluation:
         chosen = self._estimator(estimator)
         return self._share(policy, chosen, self._interval(self._tail(policy, chosen), interval))
 
+    def tail_rows(self, policy: str) -> float:
+        """The effective sample size behind `tail_share` by the headline estimator, see `tails.share_rows`."""
+        return share_rows(self.tail_share(policy), self._weighted_rows(policy, self.headline))
+
     def worst_mean(
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
     ) -> Estimate:
@@ -243,8 +247,10 @@ class Evaluation:
         return Measured.of(evidence, estimator.terms)
 
     def _share(self, policy: str, estimator: Estimator, found: Estimate) -> Estimate:
-        rows = effective_sample_size(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
-        return as_share(found, rows, self.judging.confidence)
+        return as_share(found, self._weighted_rows(policy, estimator), self.judging.confidence)
+
+    def _weighted_rows(self, policy: str, estimator: Estimator) -> float:
+        return effective_sample_size(self.evidence(policy).weights) if estimator.uses_weights else len(self.log)
 
     def _worst(self, policy: str, estimator: Estimator) -> Measured:
         def terms(evidence: Evidence) -> Terms:

@@ -38,13 +38,25 @@ def as_share(found: Estimate, rows: float, confidence: float) -> Estimate:
     """
     if not np.isfinite(found.value):
         return found
-    share, significance = float(np.clip(found.value, 0.0, 1.0)), (1 - confidence) / 2
-    if found.error > 0:
-        # within an error of 0 or 1, where an estimate may even lie beyond, the spread there says more than the share
-        near = float(np.clip(share, min(found.error, 0.5), max(1 - found.error, 0.5)))
-        rows = min(rows, near * (1 - near) / found.error**2)
+    share, rows, significance = float(np.clip(found.value, 0.0, 1.0)), share_rows(found, rows), (1 - confidence) / 2
     low, high = 1 - upper_bound(1 - share, rows, significance), upper_bound(share, rows, significance)
     return Estimate(share, found.error, low, high)
+
+
+def share_rows(estimate: Estimate, rows: float) -> float:
+    """The effective sample size of an estimated share: equally weighted rows that would give its standard error.
+
+    Share · (1 − share) over the variance (Korn and Graubard), which sees when bad outcomes weigh more than others; at
+    most `rows`, the effective sample size of the weights.
+
+    >>> round(share_rows(Estimate(0.2, 0.05, 0.1, 0.3), rows=100)), share_rows(Estimate(0.0, 0.0, 0.0, 0.0), rows=100)
+    (64, 100)
+    """
+    if not estimate.error > 0:
+        return rows
+    # within an error of 0 or 1, where an estimate may even lie beyond, the spread there says more than the share
+    near = float(np.clip(estimate.value, min(estimate.error, 0.5), max(1 - estimate.error, 0.5)))
+    return min(rows, near * (1 - near) / estimate.error**2)
 
 
 def upper_bound(share: float, rows: float, significance: float) -> float:
