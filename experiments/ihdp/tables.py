@@ -187,7 +187,7 @@ def write_page(results: Results, folder: Path) -> None:
     """Renew the tables and pictures of the experiment's pages, where `folder` has them."""
     if not all((folder / name).exists() for name in PAGES):
         return
-    project = [folder.parents[1] / "README.md"] if folder.resolve() == Path(__file__).parent else []
+    project = [folder.parents[1] / "docs" / "results.md"] if folder.resolve() == Path(__file__).parent else []
     for page in (*(folder / name for name in PAGES), *project):
         page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
     draw(results, folder / "pictures")

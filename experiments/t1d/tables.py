@@ -65,17 +65,26 @@ def main_table(results: Results, clinic: str = MECHANISMS[0]) -> Table:
     return Table((*HEADS, *(f"{whose}: {head}" for head in PRINTED_HEADS)), lines)
 
 
+TUNED = f"{BEST}, tuned (four members, ordered, varying noise, 400 rounds)"
+DEFAULTS = f"{BEST}, defaults"
+
+
 def short_table(results: Results) -> Table:
-    """For the project's own page: ours, the rivals, and what bounds them."""
+    """For the page of all results: ours by their settings, the rivals, and what bounds them."""
     wanted = {"ours": ("MaximumExpectedReward", "TailAverse(risk=0.5)"), "paper": ("MaximumExpectedReward",)}
     rows = [
         row
         for row in best_variants(rows_of(results, MECHANISMS[0]))
         if row["strategy"] in wanted.get(row["group"], (row["strategy"],))
         and row["name"] != "uniform"
-        and (row["group"] != "ours" or row["model"] in (BEST, f"{BEST}, noise=0.5"))
+        and (row["group"] != "ours" or row["model"] in (BEST, f"{BEST}, noise=0.5", DEFAULTS))
     ]
-    return Table(HEADS, [_main(row) for row in rows])
+    return Table(HEADS, [_main(row | {"name": _with_settings(row)}) for row in rows])
+
+
+def _with_settings(row: Row) -> str:
+    """The row's name with the settings that its model was tuned to."""
+    return row["name"] if row["model"] == DEFAULTS else row["name"].replace(BEST, TUNED)
 
 
 def every_table(results: Results, clinic: str) -> Table:
@@ -168,7 +177,7 @@ def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
     folder = out.parent
     if not all((folder / name).exists() for name in PAGES):
         return
-    project = [folder.parents[1] / "README.md"] if folder.resolve() == Path(__file__).parent else []
+    project = [folder.parents[1] / "docs" / "results.md"] if folder.resolve() == Path(__file__).parent else []
     for page in (*(folder / name for name in PAGES), *project):
         page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
     write_pictures(results, showcase, folder / "pictures")
