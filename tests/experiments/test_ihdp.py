@@ -248,7 +248,9 @@ STORED = json.loads((HERE / "results" / "ihdp.json").read_text())
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_on_the_page_are_the_stored_results(name: str):
-    pages = "".join(page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md"))
+    pages = "".join(
+        page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md")
+    )
     shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
     assert shown == [TABLES[name](STORED).markdown()]
 

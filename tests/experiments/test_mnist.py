@@ -374,6 +374,8 @@ def test_failures_are_counted_by_image():
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_on_the_pages_are_the_stored_results(name: str):
     stored = command.RESULTS / "mnist.json"
-    pages = "".join(page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md"))
+    pages = "".join(
+        page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md")
+    )
     shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
     assert set(shown) == {TABLES[name](json.loads(stored.read_text())).markdown()}

@@ -435,6 +435,8 @@ def test_tables_on_the_pages_are_the_stored_results(name: str):
     stored = command.RESULTS / "t1d.json"
     assert stored.exists(), "nothing is stored: the tables would be empty"
     results = json.loads(stored.read_text())
-    pages = "".join(page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md"))
+    pages = "".join(
+        page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md")
+    )
     shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
     assert set(shown) == {TABLES[name](results).markdown()}
