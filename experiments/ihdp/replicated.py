@@ -198,7 +198,7 @@ def _trained(
         training=model.training,
         members=model.members if once else some.study.replications,
         seed=seed,
-        own={} if once else {name: column for name, column in columns.items() if name not in same},
+        per_member={} if once else {name: column for name, column in columns.items() if name not in same},
         progress=progress,
     ).networks
 

@@ -15,7 +15,7 @@ from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward,
 from prudent.decide import Policy, PriceTable, Search, Strategy
 from prudent.decide.plausible_set import worst_over
 from prudent.models import Fitted, fit_many
-from prudent.table import AskedKind, Schema
+from prudent.table import KindOverride, Schema
 
 SHOWN = 8
 """Completed images for each test image of the showcase."""
@@ -100,7 +100,7 @@ class Learnt:
     model: CausalPVAE | CPVAE
     strategies: tuple[Strategy, ...]
     completions: int
-    pixel: AskedKind = BOUNDED
+    pixel: KindOverride = BOUNDED
     full_information: bool = False
     together: int = 1
 

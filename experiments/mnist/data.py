@@ -9,7 +9,7 @@ import polars as pl
 
 from prudent import Log
 from prudent.errors import InputProblem, require
-from prudent.table import AskedKind
+from prudent.table import KindOverride
 
 IMAGES, SIDE, DIGITS = 5000, 28, 10
 BRIGHTEST = 255
@@ -128,7 +128,7 @@ class Replication:
         """The test images by which no setting was chosen."""
         return ~np.isin(self.tested.chosen, development_pool())
 
-    def log(self, pixel: AskedKind = BOUNDED, like: Log | None = None) -> Log:
+    def log(self, pixel: KindOverride = BOUNDED, like: Log | None = None) -> Log:
         """What was done, how likely that was, and how it turned out, one decision for each image.
 
         pixel: the kind of its attributes. like: a log to be read like, so that both can be learnt in one program.
@@ -138,7 +138,7 @@ class Replication:
         told = {"action": self.actions, "reward": self.learnt_from.rewards[rows, self.actions], "chance": chances}
         return _log(self.learnt_from.frame(self.size), told, pixel, like)
 
-    def full_log(self, pixel: AskedKind = BOUNDED, like: Log | None = None) -> Log:
+    def full_log(self, pixel: KindOverride = BOUNDED, like: Log | None = None) -> Log:
         """Full information: every image ten times, once with each action and its reward."""
         count = len(self.actions)
         frame = self.learnt_from.frame(self.size)[np.repeat(np.arange(count), DIGITS)]
@@ -149,7 +149,7 @@ class Replication:
         return self.tested.frame(self.size)
 
 
-def _log(frame: pl.DataFrame, told: dict[str, np.ndarray], pixel: AskedKind, like: Log | None) -> Log:
+def _log(frame: pl.DataFrame, told: dict[str, np.ndarray], pixel: KindOverride, like: Log | None) -> Log:
     # a corner that is always black is a pixel all the same, so that all replications have the same attributes
     kinds = dict.fromkeys(frame.columns, pixel)
     reading: dict[str, Any] = {"kinds": kinds}

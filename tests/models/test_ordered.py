@@ -16,7 +16,7 @@ from prudent.command_line.fitting import Learning
 from prudent.evaluation.prices import own_prices
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
 from prudent.models.doubt import _left_open, _left_open_together
-from prudent.networks import RewardNetwork, Training, alike
+from prudent.networks import RewardNetwork, Training, neighbour_mixing
 
 DOSES = 5
 TRAINING = Training(learning_rate=1e-2, batch=64, rounds=50, steps_per_round=40, patience=50)
@@ -63,7 +63,7 @@ def test_neighbours_are_learnt_from():
 
 
 def test_any_prices_can_be_learnt():
-    mixing = alike(DOSES)
+    mixing = neighbour_mixing(DOSES)
     assert np.allclose(np.diag(mixing @ mixing.T), 1.0, atol=1e-5)
     assert np.linalg.cond(mixing) < 100
 
@@ -72,7 +72,7 @@ def test_what_the_log_leaves_open_by_hand():
     """Brute force: regress on (action, feature) pairs; with nothing mixed it is each action by itself."""
     random = np.random.default_rng(0)
     features, actions = random.normal(size=(40, 3)), random.integers(DOSES, size=40)
-    counts, mixing = random.uniform(0.5, 2, 40), np.asarray(alike(DOSES), np.float64)
+    counts, mixing = random.uniform(0.5, 2, 40), np.asarray(neighbour_mixing(DOSES), np.float64)
     learnt = np.stack(
         [features[actions == a].T @ (counts[actions == a, None] * features[actions == a]) for a in range(DOSES)]
     )
@@ -93,7 +93,7 @@ def test_neighbours_settle_doubt():
     learnt[2] = 0
     record = np.ones(3)
     alone = np.linalg.norm(_left_open(1.0, learnt)[2] @ record)
-    together = np.linalg.norm(_left_open_together(1.0, learnt, alike(DOSES))[2] @ record)
+    together = np.linalg.norm(_left_open_together(1.0, learnt, neighbour_mixing(DOSES))[2] @ record)
     assert together < 0.8 * alone
 
 

@@ -15,7 +15,7 @@ from prudent.propensity import (
     FittedPropensity,
     ImputedLogistic,
     Known,
-    LapsingRule,
+    RobustLogistic,
     Stacked,
     across_folds,
     deal_folds,
@@ -267,7 +267,7 @@ def test_the_slope_of_a_lapsing_rules_loss(monkeypatch):
         return scipy.optimize.OptimizeResult(x=start)
 
     monkeypatch.setattr(scipy.optimize, "minimize", asking)
-    LapsingRule.fit(features, actions, 3, penalty=0.7)
+    RobustLogistic.fit(features, actions, 3, penalty=0.7)
     (loss,) = asked
     rng = np.random.default_rng(1)
     counts = [float((actions == action).sum()) + 0.5 for action in range(3)]
@@ -290,13 +290,13 @@ def test_the_slope_of_a_lapsing_rules_loss(monkeypatch):
 
 def test_lapses_are_told_from_the_rule():
     features, actions, true = ruled()
-    rule = LapsingRule.fit(features, actions, 3, penalty=0.03)
+    rule = RobustLogistic.fit(features, actions, 3, penalty=0.03)
     assert rule.shares.sum() == pytest.approx(1)
     assert rule.shares[0] == pytest.approx(0.8, abs=0.06)
     found = rule.probabilities(features)
     assert np.abs(found.sum(axis=1) - 1).max() < 1e-9
     assert np.abs(found - true).mean() < 0.02
-    never = LapsingRule.fit(*ruled(lapses=0.0)[:2], 3, penalty=0.03)
+    never = RobustLogistic.fit(*ruled(lapses=0.0)[:2], 3, penalty=0.03)
     assert never.shares[0] > 0.97
 
 

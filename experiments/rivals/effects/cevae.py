@@ -193,7 +193,7 @@ class CausalEffectVAE:
             training=self.training,
             members=len(separate["outcome"]),
             seed=seed,
-            own=separate,
+            per_member=separate,
             progress=False,
         )
         return trained.networks

@@ -159,7 +159,7 @@ class MissDeepCausal:
             training=self.training,
             members=len(study.values) * self.members,
             seed=seed,
-            own=separate,
+            per_member=separate,
             progress=False,
         )
         return trained.networks, shared, separate

@@ -11,12 +11,12 @@ from jaxtyping import Array
 
 from prudent.checks.law import close, hold
 from prudent.models import SimilarityModel
-from prudent.networks import Cells, Group, Layout, SetEncoder
+from prudent.networks import Group, GroupedCells, Layout, SetEncoder
 from prudent.propensity import FittedPropensity
 
 
 @eqx.filter_jit
-def _summary(encoder: SetEncoder, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Array:
+def _summary(encoder: SetEncoder, layout: Layout, cells: GroupedCells, observed: tuple[Array, ...]) -> Array:
     return encoder.summary(layout, cells, observed)
 
 

@@ -43,7 +43,7 @@ from prudent.errors import InputProblem
 from prudent.evaluation import SelfNormalisedDoublyRobust, evaluate
 from prudent.models import CausalPVAE, Fitted, Sizes
 from prudent.networks import Training
-from prudent.table import Log, read_log, rows_of
+from prudent.table import Log, read_log, take_rows
 from prudent.worlds.insulin import InsulinSample, InsulinWorld
 
 DEMO_MODEL = CausalPVAE(members=2, ordered=True, training=Training(rounds=48))
@@ -167,7 +167,7 @@ def _log(world: InsulinWorld, rows: int, seed: int, files: Files) -> tuple[Log, 
     log = read_log(files.log, action="dose", reward="outcome", kinds=world.kinds)
     first = round(EARLIER * len(log))
     past, later = log.take(np.arange(first)), log.take(np.arange(first, len(log)))
-    write_table(rows_of(later.source, np.asarray(later.positions)), str(files.later))
+    write_table(take_rows(later.source, np.asarray(later.positions)), str(files.later))
     return past, later
 
 

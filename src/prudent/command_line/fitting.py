@@ -12,7 +12,7 @@ from prudent.command_line.screen import bullets, counted, screen, sentence, shar
 from prudent.errors import InputProblem
 from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted
 from prudent.propensity import Known
-from prudent.table import Log, rows_of
+from prudent.table import Log, take_rows
 
 HELD_OUT = 0.2
 
@@ -51,7 +51,7 @@ def fit_model(reading: Reading, learning: Learning, out: Path, hold_out: Path | 
     if hold_out is not None:
         require_table_destination(str(hold_out))
         log, later = log.split(1 - HELD_OUT, seed=learning.seed)
-        write_table(rows_of(later.source, np.asarray(later.positions)), str(hold_out))
+        write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
     settings = learning.settings(reading.propensity is not None)
     fitted = settings.fit(log, seed=learning.seed, progress=False if quiet else None)
     try:

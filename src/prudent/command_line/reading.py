@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prudent.table import AskedKind, Log, parse_kind, read_kinds, read_log
+from prudent.table import KindOverride, Log, parse_kind, read_kinds, read_log
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Reading:
     kind: tuple[str, ...]
     kinds_file: Path | None
 
-    def kinds(self) -> dict[str, AskedKind]:
+    def kinds(self) -> dict[str, KindOverride]:
         """The file's kinds, overruled by those on the command line."""
         named = {} if self.kinds_file is None else read_kinds(self.kinds_file)
         return named | dict(parse_kind(text) for text in self.kind)

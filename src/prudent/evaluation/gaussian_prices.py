@@ -15,7 +15,7 @@ from prudent.errors import check, is_whole, require
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
 from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Progress, Sizes
-from prudent.networks import Cells, Layout, Members, Training, layout_of, numbers, quasi_random, train
+from prudent.networks import GroupedCells, Layout, Members, Training, encoded_values, layout_of, quasi_random, train
 from prudent.table import Column, Log, Schema
 
 ACTION = "\0action"  # a name that no column of a table has
@@ -110,7 +110,7 @@ class GaussianPrices:
             training=self.training,
             members=tables * self.members,
             seed=seed,
-            own=own,
+            per_member=own,
             progress=progress,
         ).networks
 
@@ -153,9 +153,9 @@ class _Inputs(eqx.Module):
     layout: Layout
     kept: tuple[int, ...] = eqx.field(static=True)
 
-    def __call__(self, cells: Cells) -> Float[Array, " column"]:
+    def __call__(self, cells: GroupedCells) -> Float[Array, " column"]:
         parts = [
-            own[:, 1:].reshape(-1) if group.embedded else numbers(group, own)
+            own[:, 1:].reshape(-1) if group.embedded else encoded_values(group, own)
             for group, own in zip(self.layout.groups, cells, strict=True)
         ]
         return jnp.concatenate(parts)[np.array(self.kept)]

@@ -20,11 +20,11 @@ from prudent.propensity import (
     across_folds,
     deal_folds,
     expected_table,
-    learning_from_some,
     native_table,
     numeric_table,
     single_thread,
     standardised,
+    with_row_limit,
 )
 from prudent.table import Log
 
@@ -133,7 +133,7 @@ class LearntPrices:
             parts = [
                 *([] if beside is None else [beside[:, None]]),
                 across_folds(fold, smooth)[:, None],
-                across_folds(fold, learning_from_some(stepped, seed)),
+                across_folds(fold, with_row_limit(stepped, seed)),
             ]
         return _stacked(np.concatenate(parts, axis=1), log.actions, outcomes, fold)
 

@@ -39,8 +39,8 @@ from prudent.networks import (
     TypeNetwork,
     bucket,
     layout_of,
-    pair,
     quasi_random,
+    two_widths,
     untrained,
 )
 from prudent.propensity import Propensity
@@ -189,7 +189,7 @@ class CausalPVAE:
         scale = RewardScale(jnp.float32(0), jnp.float32(1))
         if self.types > 1:
             return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)), jnp.float32(1))
-        features = pair(self.sizes.of(schema)["width"])[-1] + 1
+        features = two_widths(self.sizes.of(schema)["width"])[-1] + 1
         return CausalModel(networks, scale, jnp.zeros((self.members, actions, features, features)))
 
     @property

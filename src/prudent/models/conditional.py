@@ -28,10 +28,10 @@ from prudent.models.fitting import (
 )
 from prudent.models.learning import Prepared, fit_one
 from prudent.networks import (
-    Cells,
     Decoder,
     Distributions,
     GaussianPosterior,
+    GroupedCells,
     Layout,
     Members,
     SetEncoder,
@@ -63,7 +63,7 @@ class ConditionalNetwork(eqx.Module):
         self.decoder = Decoder(layout, latent=latent + actions, width=sizes["width"], key=keys[1])
         self.prior_mean, self.prior_log_scale = jnp.zeros((2, actions, latent))
 
-    def encode(self, cells: Cells, observed: Bool[Array, " attribute"], action: Array) -> GaussianPosterior:
+    def encode(self, cells: GroupedCells, observed: Bool[Array, " attribute"], action: Array) -> GaussianPosterior:
         return self.encoder(self.layout, cells, self.layout.split(observed), self._one_hot(action))
 
     def decode(self, latent: Float[Array, " latent"], action: Array) -> Distributions:
@@ -78,7 +78,7 @@ class ConditionalNetwork(eqx.Module):
 
     def bound(
         self,
-        cells: Cells,
+        cells: GroupedCells,
         counted: Bool[Array, " attribute"],
         posterior: GaussianPosterior,
         normal: Array,

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.models.typed import type_doubts
-from prudent.networks import Members, alike, bucket, quasi_random
+from prudent.networks import Members, bucket, neighbour_mixing, quasi_random
 from prudent.table import Log
 
 DOUBT_ROWS = 20_000
@@ -35,7 +35,7 @@ def known_directions(
     counts = len(rows) / len(chosen) / variances
     groups = [log.actions[chosen] == action for action in range(len(log.action_labels))]
     together = networks.shared.reward.ordered and len(groups) * features.shape[2] <= MOST_TOGETHER
-    mixing = alike(len(groups)) if together else None
+    mixing = neighbour_mixing(len(groups)) if together else None
     known = []
     for own, count in zip(features, counts, strict=True):
         prior = float(np.mean(np.sum(own**2, axis=1)))

@@ -124,9 +124,9 @@ def _train(
         members=settings.members * len(logs),
         seed=seed,
         # rows that are held out are so for all
-        judged=np.all([log.rewarded for log in logs], axis=0),
+        may_hold_out=np.all([log.rewarded for log in logs], axis=0),
         records=_records(logs[0]),
-        own=own,
+        per_member=own,
         start=settings.start(logs, prepared, seed),
         progress=progress,
     )

@@ -10,7 +10,16 @@ from jax.scipy.special import logsumexp, ndtri
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.decide import Completions, assemble, pool
-from prudent.networks import Cells, Decoder, Distributions, Layout, Members, SetEncoder, Width, standard_normal_log_prob
+from prudent.networks import (
+    Decoder,
+    Distributions,
+    GroupedCells,
+    Layout,
+    Members,
+    SetEncoder,
+    Width,
+    standard_normal_log_prob,
+)
 from prudent.networks import decoder as decoding
 
 
@@ -18,7 +27,7 @@ class Samples(NamedTuple):
     """K importance samples of one record: decoded distributions, completed cells, log-weights (not normalised)."""
 
     distributions: Distributions
-    cells: Cells
+    cells: GroupedCells
     log_weights: Float[Array, " sample"]
 
 
@@ -89,7 +98,7 @@ class PartialVAE(eqx.Module):
             self.layout, self.layout.cells(record["values"]), self.layout.split(record["observed"])
         ).mean
 
-    def log_density(self, cells: Cells) -> Float[Array, ""]:
+    def log_density(self, cells: GroupedCells) -> Float[Array, ""]:
         """log p(x) of a complete record: p(x|z) p(z) / q(z|x) at the centre of q, exact where q is the posterior.
 
         q(z|x) knows every cell, so it is narrow; more points than its centre hardly change the order of completions.
@@ -100,7 +109,7 @@ class PartialVAE(eqx.Module):
         at_centre = posterior.log_prob_of_draw(jnp.zeros_like(posterior.mean))
         return fit + standard_normal_log_prob(posterior.mean) - at_centre
 
-    def most_likely(self, samples: Samples, known: Cells, observed: tuple[Array, ...]) -> Cells:
+    def most_likely(self, samples: Samples, known: GroupedCells, observed: tuple[Array, ...]) -> GroupedCells:
         """A candidate for x̂: gaps at the weighted mean of the samples (numbers) or their likeliest level."""
         weights = jax.nn.softmax(samples.log_weights)
         centres = [decoding.centre(distribution, weights) for distribution in samples.distributions]
@@ -118,7 +127,7 @@ class PartialVAE(eqx.Module):
         distributions = self.decoder(self.layout, posterior.mean)
         everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
 
-        def generate(uniform: Float[Array, " uniform"]) -> Cells:
+        def generate(uniform: Float[Array, " uniform"]) -> GroupedCells:
             return decoding.mode(self.decoder(self.layout, ndtri(uniform[: self.encoder.latent])))
 
         drawn = jax.vmap(generate)(uniforms)

@@ -147,8 +147,8 @@ def first_profiles(
         training=training,
         members=GUESSES * len(columns),
         seed=seed,
-        judged=rewarded[some],
-        own=own,
+        may_hold_out=rewarded[some],
+        per_member=own,
         progress=False,
     )
     padded = np.resize(np.arange(len(some)), bucket(len(some)))

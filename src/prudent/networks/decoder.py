@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln, log_ndtr, ndtr, ndtri
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, pair
-from prudent.networks.layout import Cells, Group, Layout, at_bounds
+from prudent.networks.layers import Layers, Width, two_widths
+from prudent.networks.layout import Group, GroupedCells, Layout, at_bounds
 
 SMALLEST_SCALE = 0.02
 """Of a standardised attribute: a density may not run to infinity on a column with repeated values."""
@@ -118,7 +118,7 @@ class Decoder(eqx.Module):
     def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
         keys = jax.random.split(key, len(layout.groups) + 1)
         # the encoder's widths in the other order
-        last, first = pair(width)
+        last, first = two_widths(width)
         self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
         sizes = [_head_size(group) for group in layout.groups]
         self.heads = tuple(eqx.nn.Linear(last + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True))
@@ -179,7 +179,7 @@ def _negative_binomial(group: Group, outputs: Array, constants: Array) -> Array:
     )  # fmt: skip
 
 
-def log_prob(distributions: Distributions, cells: Cells, counted: tuple[Array, ...]) -> Float[Array, ""]:
+def log_prob(distributions: Distributions, cells: GroupedCells, counted: tuple[Array, ...]) -> Float[Array, ""]:
     """log p(cells | z), over the cells that are counted."""
     return sum(
         (
@@ -190,11 +190,11 @@ def log_prob(distributions: Distributions, cells: Cells, counted: tuple[Array, .
     )
 
 
-def draw(distributions: Distributions, uniforms: tuple[Array, ...]) -> Cells:
+def draw(distributions: Distributions, uniforms: tuple[Array, ...]) -> GroupedCells:
     return tuple(distribution.draw(u) for distribution, u in zip(distributions, uniforms, strict=True))
 
 
-def mode(distributions: Distributions) -> Cells:
+def mode(distributions: Distributions) -> GroupedCells:
     return tuple(distribution.mode() for distribution in distributions)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 Width = int | tuple[int, int]
 
 
-def pair(width: Width) -> tuple[int, int]:
+def two_widths(width: Width) -> tuple[int, int]:
     """The widths of two hidden layers; one number means both."""
     return (width, width) if isinstance(width, int) else width
 

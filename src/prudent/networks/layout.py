@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from prudent.table import Column, Schema
 
-Cells = tuple[Array, ...]
+GroupedCells = tuple[Array, ...]
 """The cells of one record, one array per group: numbers [attribute], or one-hot levels [attribute, level]."""
 
 GROUPS = ("continuous", "bounded", "ordinal", "count", "categorical")
@@ -53,7 +53,7 @@ class Layout(eqx.Module):
     groups: tuple[Group, ...]
     attributes: int = eqx.field(static=True)
 
-    def cells(self, values: Float[Array, " attribute"]) -> Cells:
+    def cells(self, values: Float[Array, " attribute"]) -> GroupedCells:
         """Split encoded values into groups; discrete ones become one-hot at the nearest level."""
         result = []
         for group in self.groups:
@@ -64,16 +64,16 @@ class Layout(eqx.Module):
             result.append(own)
         return tuple(result)
 
-    def values(self, cells: Cells) -> Float[Array, " attribute"]:
+    def values(self, cells: GroupedCells) -> Float[Array, " attribute"]:
         """Put groups back into one vector of encoded values."""
-        parts = [numbers(group, own) for group, own in zip(self.groups, cells, strict=True)]
+        parts = [encoded_values(group, own) for group, own in zip(self.groups, cells, strict=True)]
         order = np.argsort(np.concatenate([group.attributes for group in self.groups]))
         return jnp.concatenate(parts)[order]
 
-    def inputs(self, cells: Cells) -> Float[Array, " input"]:
+    def inputs(self, cells: GroupedCells) -> Float[Array, " input"]:
         """What a plain network sees of a complete record: numbers as they are, categories one-hot."""
         parts = [
-            own.reshape(-1) if group.embedded else numbers(group, own)
+            own.reshape(-1) if group.embedded else encoded_values(group, own)
             for group, own in zip(self.groups, cells, strict=True)
         ]
         return jnp.concatenate(parts)
@@ -82,7 +82,7 @@ class Layout(eqx.Module):
     def input_size(self) -> int:
         return sum(group.size * group.levels if group.embedded else group.size for group in self.groups)
 
-    def statistics(self, cells: Cells) -> Float[Array, " statistic"]:
+    def statistics(self, cells: GroupedCells) -> Float[Array, " statistic"]:
         """What log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot.
 
         Of bounded numbers: [x², x, 1] between the bounds, [1] on the low one, [1] on the high one.
@@ -102,7 +102,7 @@ class Layout(eqx.Module):
         """Any per-attribute vector (a mask, uniforms), by group."""
         return tuple(per_attribute[jnp.array(group.attributes)] for group in self.groups)
 
-    def hold(self, observed: tuple[Array, ...], known: Cells, drawn: Cells) -> Cells:
+    def hold(self, observed: tuple[Array, ...], known: GroupedCells, drawn: GroupedCells) -> GroupedCells:
         """Observed cells stay what they are; only gaps take the drawn value."""
         return tuple(
             jnp.where(seen[:, None] if group.discrete else seen, old, new)
@@ -110,7 +110,7 @@ class Layout(eqx.Module):
         )
 
 
-def numbers(group: Group, own: Array) -> Array:
+def encoded_values(group: Group, own: Array) -> Array:
     return jnp.sum(own * group.level_values, axis=1) if group.discrete else own
 
 

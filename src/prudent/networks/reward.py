@@ -7,7 +7,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, pair
+from prudent.networks.layers import Layers, Width, two_widths
 
 LOG_NOISE = (-4.0, 2.0)
 NEIGHBOURHOOD = 0.3
@@ -16,10 +16,10 @@ OWN_SHARE = 0.05
 """The share of an ordered action's reward that its neighbours say nothing of."""
 
 
-def alike(actions: int) -> np.ndarray:
+def neighbour_mixing(actions: int) -> np.ndarray:
     """A square root of the correlation between ordered actions before anything is learnt: [action, action].
 
-    >>> [[f"{one:.2f}" for one in row] for row in alike(3) @ alike(3).T]
+    >>> [[f"{one:.2f}" for one in row] for row in neighbour_mixing(3) @ neighbour_mixing(3).T]
     [['1.00', '0.24', '0.00'], ['0.24', '1.00', '0.24'], ['0.00', '0.24', '1.00']]
     """
     places = np.linspace(0, 1, actions)
@@ -52,10 +52,10 @@ class RewardNetwork(eqx.Module):
         key: PRNGKeyArray,
     ):
         keys = jax.random.split(key)
-        self.network = Layers(inputs, actions, pair(width), key=keys[0])
+        self.network = Layers(inputs, actions, two_widths(width), key=keys[0])
         self.linear = eqx.nn.Linear(inputs, actions, use_bias=False, key=keys[1])
         self.log_noise = jnp.full((actions,), -0.5, jnp.float32)
-        level = eqx.nn.Linear(pair(width)[-1], actions, key=keys[0])
+        level = eqx.nn.Linear(two_widths(width)[-1], actions, key=keys[0])
         self.spread = jax.tree.map(jnp.zeros_like, level) if varying_noise else None
         self.ordered = ordered
 
@@ -63,7 +63,7 @@ class RewardNetwork(eqx.Module):
         return self._mixed(self.network(inputs) + self.linear(inputs))
 
     def _mixed(self, outputs: Float[Array, " action"]) -> Float[Array, " action"]:
-        return jnp.asarray(alike(len(outputs))) @ outputs if self.ordered else outputs
+        return jnp.asarray(neighbour_mixing(len(outputs))) @ outputs if self.ordered else outputs
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
         """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
@@ -98,7 +98,7 @@ class TypeNetwork(eqx.Module):
 
     def __init__(self, inputs: int, actions: int, *, types: int, width: Width, key: PRNGKeyArray):
         keys = jax.random.split(key, 3)
-        self.network = Layers(inputs, types, pair(width), key=keys[0])
+        self.network = Layers(inputs, types, two_widths(width), key=keys[0])
         self.linear = eqx.nn.Linear(inputs, types, use_bias=False, key=keys[1])
         self.profiles = jax.random.normal(keys[2], (types, actions))
         self.log_noise = jnp.full((actions,), -1.0, jnp.float32)

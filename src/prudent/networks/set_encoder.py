@@ -5,8 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, pair
-from prudent.networks.layout import Cells, Layout, numbers
+from prudent.networks.layers import Layers, Width, two_widths
+from prudent.networks.layout import GroupedCells, Layout, encoded_values
 
 MANY_ATTRIBUTES = 64
 """Beyond as many the sum over attributes is scaled down, so that a wide table starts like a narrow one."""
@@ -70,17 +70,17 @@ class SetEncoder(eqx.Module):
         )
         self.shared = eqx.nn.Linear(embedding + 2, summary, key=keys[-2])
         outputs = 2 * latent + latent * (latent - 1) // 2
-        self.network = Layers(summary + context, outputs, pair(width), key=keys[-1])
+        self.network = Layers(summary + context, outputs, two_widths(width), key=keys[-1])
         self.latent, self.rectified = latent, rectified
 
-    def summary(self, layout: Layout, cells: Cells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
+    def summary(self, layout: Layout, cells: GroupedCells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
         """g(h(s₁), …, h(s_|O|)): the sum over observed attributes of the shared net's answer."""
         total = jnp.zeros(self.shared.out_features)
         for group, own, seen, embedding, bias in zip(
             layout.groups, cells, observed, self.embeddings, self.biases, strict=True
         ):
             constant, slope = self._brackets(embedding, bias)
-            own = own if group.embedded else numbers(group, own)
+            own = own if group.embedded else encoded_values(group, own)
             if self.rectified:
                 moved = jnp.einsum("jc,jch->jh", own, slope) if group.embedded else own[:, None] * slope
                 total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(moved + constant), 0.0), axis=0)
@@ -100,7 +100,11 @@ class SetEncoder(eqx.Module):
         return constant, slope if embedding.ndim == 3 else slope + of_value[None, :]
 
     def __call__(
-        self, layout: Layout, cells: Cells, observed: tuple[Array, ...], context: Float[Array, " context"] | None = None
+        self,
+        layout: Layout,
+        cells: GroupedCells,
+        observed: tuple[Array, ...],
+        context: Float[Array, " context"] | None = None,
     ) -> GaussianPosterior:
         summary = self.summary(layout, cells, observed)
         outputs = self.network(summary if context is None else jnp.concatenate([summary, context]))

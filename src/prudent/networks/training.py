@@ -86,7 +86,11 @@ class Members(eqx.Module):
 
     def each(self, function: Callable[..., Any], *per_member: Any) -> Any:
         """vmap `function(network, *arguments)` over the members (and over the leading axis of the arguments)."""
-        return jax.vmap(lambda arrays, *own: function(eqx.combine(arrays, self.shared), *own))(self.arrays, *per_member)
+
+        def call(arrays: Any, *arguments: Any) -> Any:
+            return function(eqx.combine(arrays, self.shared), *arguments)
+
+        return jax.vmap(call)(self.arrays, *per_member)
 
 
 def split_trainable(network: Network) -> tuple[Any, Any]:
@@ -123,24 +127,26 @@ def _optimiser(training: Training) -> optax.GradientTransformation:
 
 
 @eqx.filter_jit
-def _round(state: _State, shared, loss: Loss, training: Training, data, own, indices, held_out, points, key) -> _State:
+def _round(
+    state: _State, shared, loss: Loss, training: Training, data, per_member, indices, held_out, points, key
+) -> _State:
     """`steps_per_round` steps for every member, then the held-out criterion; the best arrays so far are kept.
 
-    `data` are columns that all members learn from; those in `own` have a leading member axis.
+    `data` are columns that all members learn from; those in `per_member` have a leading member axis.
     """
     optimiser = _optimiser(training)
     uniforms = points.shape[1]
-    attributes = data["observed"].shape[1] if "observed" in data else own["observed"].shape[2]
+    attributes = data["observed"].shape[1] if "observed" in data else per_member["observed"].shape[2]
 
     def criterion(arrays, data):
         network = eqx.combine(arrays, shared)
 
-        def one(index):
+        def record_criterion(index):
             record = jax.tree.map(lambda column: column[index], data)
             return loss(network, record, points, jnp.ones(attributes))[1]
 
         rows, weight = held_out
-        values = jax.lax.map(one, rows, batch_size=min(training.batch, rows.shape[0]))
+        values = jax.lax.map(record_criterion, rows, batch_size=min(training.batch, rows.shape[0]))
         return jnp.sum(values * weight) / jnp.sum(weight)
 
     def step(data, carry, step_input):
@@ -152,19 +158,19 @@ def _round(state: _State, shared, loss: Loss, training: Training, data, own, ind
             network = eqx.combine(arrays, shared)
             records = jax.tree.map(lambda column: column[rows], data)
 
-            def one(record, own):
+            def record_loss(record, uniform):
                 # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
-                shifted = jnp.clip((points + own[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
-                return loss(network, record, shifted, own[uniforms:])[0]
+                shifted = jnp.clip((points + uniform[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
+                return loss(network, record, shifted, uniform[uniforms:])[0]
 
-            return jnp.mean(jax.vmap(one)(records, noise))
+            return jnp.mean(jax.vmap(record_loss)(records, noise))
 
         gradient = jax.grad(batch_loss)(arrays)
         updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
         return (optax.apply_updates(arrays, updates), optimiser_state), None
 
-    def member(state: _State, own, rows, key):
-        columns = data | own
+    def member(state: _State, member_data, rows, key):
+        columns = data | member_data
         keys = jax.random.split(key, rows.shape[0])
         start = (state.arrays, state.optimiser)
         (arrays, optimiser_state), _ = jax.lax.scan(partial(step, columns), start, (rows, keys))
@@ -173,7 +179,7 @@ def _round(state: _State, shared, loss: Loss, training: Training, data, own, ind
         keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, state.best_arrays)
         return _State(arrays, optimiser_state, keep, jnp.where(better, now, state.best), now)
 
-    return jax.vmap(member)(state, own, indices, key)
+    return jax.vmap(member)(state, per_member, indices, key)
 
 
 def bucket(rows: int) -> int:
@@ -220,30 +226,30 @@ def train(
     training: Training,
     members: int,
     seed: int,
-    judged: np.ndarray | None = None,
+    may_hold_out: np.ndarray | None = None,
     records: np.ndarray | None = None,
-    own: dict[str, np.ndarray] | None = None,
+    per_member: dict[str, np.ndarray] | None = None,
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Callable[[int, int], None] | bool | None = None,
 ) -> Trained:
     """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
 
-    `judged` marks the rows that can be held out (with a reward, say), and rows with the same number in `records` are
-    held out together; `progress(done, total)` is told after each round.
-    `own` are columns [member, row, ...] in which members differ: a thousand replications of a study are one program.
-    `start` may give the new networks something to begin from.
+    `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
+    `records` are held out together; `progress(done, total)` is called after each round.
+    `per_member` are columns [member, row, ...] in which members differ: a thousand replications of a study are one
+    program. `start` may change the networks' initial weights.
     """
     use_compilation_cache()
-    differing = own or {}
+    differing = per_member or {}
     rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
-    candidates = generator.permutation(np.arange(rows) if judged is None else np.flatnonzero(judged))
+    candidates = generator.permutation(np.arange(rows) if may_hold_out is None else np.flatnonzero(may_hold_out))
     held = _held_out(candidates, min(max(len(candidates) // 7, 1), 2000), records)
     fitted = np.setdiff1d(np.arange(rows), held)
     held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
     padding = bucket(rows) - rows
-    padded, padded_own = _padded(data, padding, axis=0), _padded(differing, padding, axis=1)
+    padded, padded_per_member = _padded(data, padding, axis=0), _padded(differing, padding, axis=1)
 
     networks = start(initialise(make, members, seed))
     arrays = networks.arrays
@@ -260,7 +266,9 @@ def train(
     for done in tracked(training.rounds, "fitting", progress):
         indices = _orders(fitted, (members, training.steps_per_round, training.batch), generator)
         keys = jax.random.split(jax.random.fold_in(key, done), members)
-        state = _round(state, networks.shared, loss, training, padded, padded_own, indices, held_out, points, keys)
+        state = _round(
+            state, networks.shared, loss, training, padded, padded_per_member, indices, held_out, points, keys
+        )
         history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
         best_round = np.argmax(np.stack(history), axis=0)
         if np.all(done - best_round >= training.patience):

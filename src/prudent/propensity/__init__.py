@@ -7,11 +7,11 @@ from prudent.propensity.design_matrices import BOOSTED_LEVELS as BOOSTED_LEVELS
 from prudent.propensity.design_matrices import across_folds as across_folds
 from prudent.propensity.design_matrices import deal_folds as deal_folds
 from prudent.propensity.design_matrices import expected_table as expected_table
-from prudent.propensity.design_matrices import learning_from_some as learning_from_some
 from prudent.propensity.design_matrices import native_table as native_table
 from prudent.propensity.design_matrices import numeric_table as numeric_table
 from prudent.propensity.design_matrices import single_thread as single_thread
 from prudent.propensity.design_matrices import standardised as standardised
+from prudent.propensity.design_matrices import with_row_limit as with_row_limit
 from prudent.propensity.learners import FLOOR as FLOOR
 from prudent.propensity.learners import BestGuess as BestGuess
 from prudent.propensity.learners import Boosted as Boosted
@@ -25,4 +25,4 @@ from prudent.propensity.overlap import ActionOverlap as ActionOverlap
 from prudent.propensity.overlap import FittedPropensity as FittedPropensity
 from prudent.propensity.overlap import Overlap as Overlap
 from prudent.propensity.overlap import effective_sample_size as effective_sample_size
-from prudent.propensity.robust_logistic import LapsingRule as LapsingRule
+from prudent.propensity.robust_logistic import RobustLogistic as RobustLogistic

@@ -60,7 +60,7 @@ def across_folds(fold: np.ndarray, predict: Predictor) -> np.ndarray:
     return result
 
 
-def learning_from_some(predict: Predictor, seed: int) -> Predictor:
+def with_row_limit(predict: Predictor, seed: int) -> Predictor:
     """The same predictor on at most LEARNING_ROWS training rows, so that huge logs cost no more than large ones."""
 
     def bounded(train: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -21,14 +21,14 @@ from prudent.propensity.design_matrices import (
     completed_tables,
     deal_folds,
     expected_table,
-    learning_from_some,
     native_table,
     numeric_table,
     single_thread,
     standardised,
+    with_row_limit,
 )
 from prudent.propensity.overlap import FittedPropensity
-from prudent.propensity.robust_logistic import LapsingRule, best_shares
+from prudent.propensity.robust_logistic import RobustLogistic, best_shares
 from prudent.table import Log
 
 FLOOR = 1e-6
@@ -98,7 +98,7 @@ class ImputedLogistic:
 
         with single_thread():
             tables = completed_tables(numeric_table(log), self.imputations, seed)
-            each = across_folds(fold, learning_from_some(predict, seed))
+            each = across_folds(fold, with_row_limit(predict, seed))
         return _fitted(log, each.mean(axis=1), each if len(tables) > 1 else None)
 
 
@@ -107,7 +107,7 @@ class BestGuess:
     """People act on their best guess of the whole record, with lapses.
 
     A logistic rule on the record's expectation given its observed cells (by a joint normal of all columns, see
-    `JointNormal`), and a share of actions taken regardless of it (see `LapsingRule`). Whether the gaps themselves
+    `JointNormal`), and a share of actions taken regardless of it (see `RobustLogistic`). Whether the gaps themselves
     enter the rule, and the penalty, are chosen once by held-out log-loss, so that these two depend on all rows. Where
     the rule is neither linear nor monotone, `Boosted` sees more; `Stacked` has both.
     """
@@ -123,14 +123,14 @@ class BestGuess:
         n_actions = len(log.action_labels)
 
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            return LapsingRule.fit(table[train], actions[train], n_actions, penalty).probabilities(table[rows])
+            return RobustLogistic.fit(table[train], actions[train], n_actions, penalty).probabilities(table[rows])
 
         with single_thread():
             guessed = standardised(expected_table(numeric_table(log), seed))
             gaps = standardised(~np.asarray(log.observed))
             tables = [guessed, np.concatenate([guessed, gaps], axis=1)] if gaps.shape[1] else [guessed]
             table, penalty = _best_rule(tables, actions, n_actions, seed)
-            return _fitted(log, across_folds(fold, learning_from_some(predict, seed)))
+            return _fitted(log, across_folds(fold, with_row_limit(predict, seed)))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Boosted:
             return _boosting(values, categorical, log.actions, n_actions, train, rows, stages, seed)
 
         with single_thread():
-            staged = across_folds(fold, learning_from_some(predict, seed))
+            staged = across_folds(fold, with_row_limit(predict, seed))
         return _fitted(log, _calibrated(staged, log.actions, fold, seed))
 
 
@@ -225,7 +225,7 @@ def _best_rule(tables: list[np.ndarray], actions: np.ndarray, n_actions: int, se
     losses: dict[tuple[int, float], float] = {}
     for index, table in enumerate(tables):
         for penalty in RULE_PENALTIES:
-            rule = LapsingRule.fit(table[learnt], actions[learnt], n_actions, penalty)
+            rule = RobustLogistic.fit(table[learnt], actions[learnt], n_actions, penalty)
             own = rule.probabilities(table[judged])[np.arange(len(judged)), actions[judged]]
             losses[index, penalty] = float(-np.log(np.maximum(own, FLOOR)).mean())
     index, penalty = min(losses, key=lambda tried: losses[tried])

@@ -7,7 +7,7 @@ import numpy as np
 ROUNDS = 200
 
 
-class LapsingRule(NamedTuple):
+class RobustLogistic(NamedTuple):
     """p(a | x) = shares · (softmax(x·weights + intercept), plain frequencies, equal chances).
 
     Where people, or a protocol, deviate from the rule in a few rows, a plain logistic regression must flatten the whole
@@ -20,7 +20,7 @@ class LapsingRule(NamedTuple):
     frequencies: np.ndarray
 
     @classmethod
-    def fit(cls, features: np.ndarray, actions: np.ndarray, n_actions: int, penalty: float) -> "LapsingRule":
+    def fit(cls, features: np.ndarray, actions: np.ndarray, n_actions: int, penalty: float) -> "RobustLogistic":
         """Maximum likelihood of rule and shares together, with `penalty`/2 · Σ weights² over all rows."""
         from scipy.optimize import minimize
 

@@ -10,14 +10,14 @@ from prudent.table.decision_columns import read_numbers as read_numbers
 from prudent.table.files import like as like
 from prudent.table.files import read_as_text as read_as_text
 from prudent.table.files import read_table as read_table
-from prudent.table.files import rows_of as rows_of
+from prudent.table.files import take_rows as take_rows
 from prudent.table.files import to_table as to_table
 from prudent.table.log import ActionSummary as ActionSummary
 from prudent.table.log import Log as Log
 from prudent.table.log import LogSummary as LogSummary
 from prudent.table.log import Roles as Roles
 from prudent.table.log import read_log as read_log
-from prudent.table.requested_kinds import AskedKind as AskedKind
+from prudent.table.requested_kinds import KindOverride as KindOverride
 from prudent.table.requested_kinds import parse_kind as parse_kind
 from prudent.table.requested_kinds import read_kinds as read_kinds
 from prudent.table.schema import Encoded as Encoded

@@ -230,7 +230,7 @@ def _require_columns(file: Path, frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def rows_of(frame: Any, positions: np.ndarray, without: Iterable[str | None] = ()) -> Any:
+def take_rows(frame: Any, positions: np.ndarray, without: Iterable[str | None] = ()) -> Any:
     """Some rows of a frame, as a frame of the same kind; what is no frame becomes a polars one."""
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()

@@ -31,7 +31,7 @@ from prudent.table.column_scales import (
 )
 from prudent.table.columns import LABELLED, LARGEST_COUNT, TRUTHS, Column, Kind
 from prudent.table.files import Table, written_with_leading_zeros
-from prudent.table.requested_kinds import AskedKind, bounds_of
+from prudent.table.requested_kinds import KindOverride, bounds_of
 
 COUNT_STARTS = 5
 FEW_CODES = 10
@@ -44,7 +44,7 @@ TWO_NUMBERS = "hold two whole numbers each"
 _NAME_OF_AN_ID = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|guid|mrn)$|^id[\W_])|[a-z]I[dD]$|^Unnamed: 0$")
 
 
-def column_of(name: str, table: Table, asked: AskedKind | None) -> tuple[Column, list[Note]]:
+def column_of(name: str, table: Table, asked: KindOverride | None) -> tuple[Column, list[Note]]:
     """The column as the user asked for it or as it looks, with notes; raises Dropped where it is no feature."""
     labels = [] if asked is None or isinstance(asked, str) else list(asked)
     cells = table.cells(name, [str(label).strip() for label in labels])
@@ -68,7 +68,7 @@ def column_of(name: str, table: Table, asked: AskedKind | None) -> tuple[Column,
     return column, notes + _infinite_note(name, cells)
 
 
-def _asked_column(name: str, cells: pl.Series, asked: AskedKind) -> Column:
+def _asked_column(name: str, cells: pl.Series, asked: KindOverride) -> Column:
     bounds = bounds_of(asked)
     if bounds is not None or asked == "bounded":
         return bounded(name, cells, bounds)

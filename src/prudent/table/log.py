@@ -11,8 +11,8 @@ import numpy as np
 from prudent.errors import InputProblem, is_number, is_whole, require
 from prudent.table.cells import row_name
 from prudent.table.decision_columns import ActionLabel, action_codes, label_actions, read_actions, read_numbers
-from prudent.table.files import Table, like, read_table, rows_of, to_table
-from prudent.table.schema import AskedKind, Encoded, Schema
+from prudent.table.files import Table, like, read_table, take_rows, to_table
+from prudent.table.schema import Encoded, KindOverride, Schema
 
 __all__ = ["ActionLabel", "ActionSummary", "ColumnSummary", "Log", "LogSummary", "read_log", "read_table"]
 
@@ -110,7 +110,7 @@ class Log:
         action: str,
         reward: str,
         propensity: str | None = None,
-        kinds: Mapping[str, AskedKind] | None = None,
+        kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
         minimize: bool = False,
         schema: Schema | None = None,
@@ -181,7 +181,7 @@ class Log:
         told = (self.roles.action, self.roles.reward, self.roles.propensity)
         if self.source is None or self.positions is None:
             return like(None, self.schema.decode(np.where(self.observed, self.values, np.nan)))
-        return rows_of(self.source, self.positions, without=told)
+        return take_rows(self.source, self.positions, without=told)
 
     def fingerprints(self) -> np.ndarray:
         """A number per row with action and reward that equal rows share: to notice rows that a model has seen."""

@@ -15,12 +15,12 @@ from prudent.table.cells import did_you_mean
 from prudent.table.columns import KINDS, Kind
 from prudent.table.files import Table
 
-AskedKind = Kind | Sequence[str] | Sequence[float]
+KindOverride = Kind | Sequence[str] | Sequence[float]
 """A kind by name; a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
 between them."""
 
 
-def bounds_of(asked: AskedKind) -> tuple[float, float] | None:
+def bounds_of(asked: KindOverride) -> tuple[float, float] | None:
     """The bounds, where two numbers were asked for.
 
     >>> bounds_of((0, 100)), bounds_of("bounded"), bounds_of(["0", "100"])
@@ -52,7 +52,7 @@ def check_bounds(name: str, bounds: Sequence[float]) -> None:
         )
 
 
-def check_kinds(kinds: Mapping[str, AskedKind]) -> None:
+def check_kinds(kinds: Mapping[str, KindOverride]) -> None:
     """Raise the sentence for a kind there is not, before any cell is read."""
     for name, asked in kinds.items():
         if isinstance(asked, str) and asked not in KINDS:
@@ -66,11 +66,11 @@ def check_kinds(kinds: Mapping[str, AskedKind]) -> None:
             check_bounds(name, cast(Sequence[float], asked))
 
 
-def kinds_by_column(kinds: Mapping[str, AskedKind], table: Table, left_out: set[str]) -> dict[str, AskedKind]:
+def kinds_by_column(kinds: Mapping[str, KindOverride], table: Table, left_out: set[str]) -> dict[str, KindOverride]:
     """The kind asked for each feature: by its name, or else by the last pattern (as "pixel*") that matches it."""
     check_kinds(kinds)
-    named: dict[str, AskedKind] = {}
-    matched: dict[str, AskedKind] = {}
+    named: dict[str, KindOverride] = {}
+    matched: dict[str, KindOverride] = {}
     for name, asked in kinds.items():
         if name not in table.sources and any(sign in name for sign in "*?["):
             matched |= dict.fromkeys(_matches(name, table, left_out), asked)
@@ -96,7 +96,7 @@ def _matches(pattern: str, table: Table, left_out: set[str]) -> list[str]:
     return found
 
 
-def parse_kind(text: str) -> tuple[str, AskedKind]:
+def parse_kind(text: str) -> tuple[str, KindOverride]:
     """Read what follows --kind on the command line.
 
     >>> parse_kind("site=categorical")
@@ -118,7 +118,7 @@ def parse_kind(text: str) -> tuple[str, AskedKind]:
             f"Only ordinal takes levels, as in {name}=ordinal:low<mid<high, and only bounded takes bounds, as in "
             f"{name}=bounded:0..100. Got {text!r} instead."
         )
-    asked = cast(AskedKind, kind)
+    asked = cast(KindOverride, kind)
     if colon:
         asked = [level.strip() for level in details.split("<")] if kind == "ordinal" else _parse_bounds(details, text)
     check_kinds({name: asked})
@@ -133,7 +133,7 @@ def _parse_bounds(details: str, text: str) -> tuple[float, float]:
         raise InputProblem(f"Bounds must be written LOW..HIGH, as in bounded:0..100. Got {text!r} instead.") from None
 
 
-def read_kinds(path: str | PathLike[str]) -> dict[str, AskedKind]:
+def read_kinds(path: str | PathLike[str]) -> dict[str, KindOverride]:
     """Read a small .json or .toml file that maps column names, or patterns of them, to what `kinds` takes."""
     file = Path(path)
     readers = {".json": json.loads, ".toml": tomllib.loads}

@@ -15,9 +15,9 @@ from prudent.table.column_scales import Dropped
 from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column, Kind
 from prudent.table.files import Table, to_table
 from prudent.table.kinds import column_of
-from prudent.table.requested_kinds import AskedKind, kinds_by_column, parse_kind, read_kinds
+from prudent.table.requested_kinds import KindOverride, kinds_by_column, parse_kind, read_kinds
 
-__all__ = ["AskedKind", "Column", "Encoded", "Kind", "Schema", "parse_kind", "read_kinds"]
+__all__ = ["KindOverride", "Column", "Encoded", "Kind", "Schema", "parse_kind", "read_kinds"]
 
 MOST_LEVELS = 5000
 FEW_LEVELS = 50
@@ -57,7 +57,7 @@ class Schema:
 
     @classmethod
     def infer(
-        cls, frame: Any, kinds: Mapping[str, AskedKind] | None = None, ignore: Iterable[str] = ()
+        cls, frame: Any, kinds: Mapping[str, KindOverride] | None = None, ignore: Iterable[str] = ()
     ) -> tuple["Schema", tuple[str, ...]]:
         """The schema of a log's features and, in plain sentences, what was noticed on the way.
 
@@ -134,7 +134,9 @@ def _names(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
-def _columns_of(table: Table, names: Iterable[str], asked: Mapping[str, AskedKind]) -> tuple[list[Column], list[Note]]:
+def _columns_of(
+    table: Table, names: Iterable[str], asked: Mapping[str, KindOverride]
+) -> tuple[list[Column], list[Note]]:
     columns: list[Column] = []
     notes: list[Note] = []
     for name in names:
@@ -149,7 +151,7 @@ def _columns_of(table: Table, names: Iterable[str], asked: Mapping[str, AskedKin
 
 
 def _without_long_counts(
-    table: Table, columns: list[Column], notes: list[Note], asked: Mapping[str, AskedKind]
+    table: Table, columns: list[Column], notes: list[Note], asked: Mapping[str, KindOverride]
 ) -> tuple[list[Column], list[Note]]:
     """A count is modelled level by level; where hundreds of columns are long ones, they are bounded numbers instead.
 

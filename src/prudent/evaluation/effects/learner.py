@@ -11,9 +11,9 @@ from prudent.propensity import (
     BOOSTED_COLUMNS,
     across_folds,
     deal_folds,
-    learning_from_some,
     native_table,
     single_thread,
+    with_row_limit,
 )
 from prudent.table import Log
 
@@ -45,7 +45,7 @@ class BoostedEffects:
             return _boosted(table, categorical, scores, precision, train, rows, seed)
 
         with single_thread():
-            boosted = across_folds(fold, learning_from_some(predict, seed))
+            boosted = across_folds(fold, with_row_limit(predict, seed))
         candidates = np.concatenate([boosted, (arms.prices[:, 1] - arms.prices[:, 0])[:, None]], axis=1)
         candidates = candidates - candidates.mean(axis=0)
         excess, result = scores - scores.mean(), np.full(len(scores), scores.mean())

@@ -15,11 +15,11 @@ from prudent.networks import layout_of
 from prudent.propensity import (
     FLOOR,
     FittedPropensity,
-    LapsingRule,
+    RobustLogistic,
     across_folds,
     deal_folds,
-    learning_from_some,
     single_thread,
+    with_row_limit,
 )
 from prudent.table import Log, Schema
 
@@ -119,7 +119,7 @@ def propensity_given_records(log: Log, schema: Schema, records: np.ndarray, seed
     """
     n_actions, every = len(log.action_labels), np.arange(records.shape[1])
 
-    def chances(rule: LapsingRule, rows: np.ndarray) -> np.ndarray:
+    def chances(rule: RobustLogistic, rows: np.ndarray) -> np.ndarray:
         own = [rule.probabilities(_features(schema, records[rows, draw])) for draw in every]
         return np.stack([one[np.arange(len(rows)), log.actions[rows]] for one in own], axis=1)
 
@@ -129,13 +129,13 @@ def propensity_given_records(log: Log, schema: Schema, records: np.ndarray, seed
             mass = np.cumsum(likely, axis=1)
             draw = np.sum(mass < random.random((len(train), 1)) * mass[:, -1:], axis=1)
             features = _features(schema, records[train, np.minimum(draw, len(every) - 1)])
-            rule = LapsingRule.fit(features, log.actions[train], n_actions, PENALTY)
+            rule = RobustLogistic.fit(features, log.actions[train], n_actions, PENALTY)
             likely = chances(rule, train)
         assert rule is not None  # there is at least one round
         return chances(rule, rows)
 
     with single_thread():
-        each = across_folds(deal_folds(log, FOLDS, seed), learning_from_some(predict, seed))
+        each = across_folds(deal_folds(log, FOLDS, seed), with_row_limit(predict, seed))
     return FittedPropensity(np.maximum(each.mean(axis=1), FLOOR), None, log.actions, log.action_labels)
 
 
