@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.worlds.missingness import gap_patterns, mar, mcar, mnar
+from prudent.worlds.missingness import mar, mcar, mnar
 
 VALUES = np.random.default_rng(1).normal([0, 5, -2, 100, 0, 1], [1, 2, 0.1, 30, 1e-3, 1e3], (8000, 6))
 MASKS = {
@@ -75,18 +75,8 @@ def test_constant_attributes_do_no_harm():
         (lambda: mar(VALUES[:, :1], 0.1), "at least two attributes"),
         (lambda: mar(VALUES[0], 0.1), "be a filled"),
         (lambda: mnar(np.array([[np.nan, 1.0]]), 0.1), "be complete and finite"),
-        (lambda: gap_patterns(np.ones(3, dtype=bool)), "be a filled"),
     ],
 )
 def test_bad_arguments_get_their_sentence(call, sentence):
     with pytest.raises(InputProblem, match=sentence):
         call()
-
-
-def test_gap_patterns_count_what_is_missing_together():
-    observed = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0], [1, 1, 0]], dtype=bool)
-    patterns = gap_patterns(observed, most=2)
-    assert patterns.gap_share == pytest.approx(6 / 15)
-    assert patterns.share_per_attribute == pytest.approx((0.2, 0.2, 0.8))
-    assert (patterns.complete_rows, patterns.empty_rows, patterns.distinct_patterns) == (1, 1, 3)
-    assert patterns.common == (((2,), 3), ((), 1))

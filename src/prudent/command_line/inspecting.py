@@ -14,8 +14,7 @@ from prudent.command_line.reading import Reading
 from prudent.command_line.screen import bullets, counted, heading, screen, sentence, share, table
 from prudent.errors import InputProblem
 from prudent.propensity import ActionOverlap, Boosted, Known, Overlap
-from prudent.table import ActionSummary, Log, LogSummary
-from prudent.worlds.missingness import GapPatterns, gap_patterns
+from prudent.table import ActionSummary, GapPatterns, Log, LogSummary, gap_patterns
 
 MISSING_NAMED = 6
 

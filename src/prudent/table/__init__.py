@@ -12,6 +12,8 @@ from prudent.table.files import read_as_text as read_as_text
 from prudent.table.files import read_table as read_table
 from prudent.table.files import take_rows as take_rows
 from prudent.table.files import to_table as to_table
+from prudent.table.gap_patterns import GapPatterns as GapPatterns
+from prudent.table.gap_patterns import gap_patterns as gap_patterns
 from prudent.table.log import ActionSummary as ActionSummary
 from prudent.table.log import Log as Log
 from prudent.table.log import LogSummary as LogSummary

@@ -1,27 +1,13 @@
-"""Masks for studies (MCAR, MAR, MNAR), and a summary of the gaps a table has.
+"""Masks for studies: cells missing completely at random (MCAR), at random (MAR) or not at random (MNAR).
 
 A mask is boolean [row, attribute], True where the cell is present. `share` is the share of all cells that go missing.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from prudent.errors import is_number, require
-
-
-@dataclass(frozen=True)
-class GapPatterns:
-    """Which cells are missing together: `common` holds the most frequent patterns, as (attributes missing, rows)."""
-
-    gap_share: float
-    share_per_attribute: tuple[float, ...]
-    complete_rows: int
-    empty_rows: int
-    distinct_patterns: int
-    common: tuple[tuple[tuple[int, ...], int], ...]
 
 
 def mcar(shape: tuple[int, int], share: float, seed: int = 0) -> np.ndarray:
@@ -65,27 +51,6 @@ def mnar(values: np.ndarray, share: float, seed: int = 0, strength: float = 2.0)
     standard = _standardised(values, "mnar")
     chances = _calibrated(strength * standard, share)
     return np.random.default_rng(seed).random(standard.shape) >= chances
-
-
-def gap_patterns(observed: np.ndarray, most: int = 5) -> GapPatterns:
-    """Summarise the gaps of a mask.
-
-    >>> gap_patterns(np.array([[True, False], [True, False], [True, True]])).common
-    (((1,), 2), ((), 1))
-    """
-    mask = np.asarray(observed, dtype=bool)
-    require(mask.ndim == 2 and mask.size > 0, "gap_patterns", "observed", "be a filled [row, attribute]", mask.shape)
-    packed, counts = np.unique(np.packbits(~mask, axis=1), axis=0, return_counts=True)
-    missing = np.unpackbits(packed, axis=1, count=mask.shape[1]).astype(bool)
-    frequent = np.argsort(-counts, kind="stable")[:most]
-    return GapPatterns(
-        gap_share=float(1 - mask.mean()),
-        share_per_attribute=tuple((1 - mask.mean(axis=0)).tolist()),
-        complete_rows=int(mask.all(axis=1).sum()),
-        empty_rows=int((~mask).all(axis=1).sum()),
-        distinct_patterns=len(counts),
-        common=tuple((tuple(np.flatnonzero(missing[one]).tolist()), int(counts[one])) for one in frequent),
-    )
 
 
 def _check_share(share: float, owner: str) -> None:
