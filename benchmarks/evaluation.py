@@ -41,7 +41,7 @@ from prudent.evaluation import (
     Student,
     evaluate,
 )
-from prudent.evaluation.prices import Prices, own_prices
+from prudent.evaluation.prices import Prices, model_prices
 from prudent.evaluation.row_terms import Evidence
 from prudent.evaluation.tails import as_share
 from prudent.propensity import effective_sample_size
@@ -86,7 +86,7 @@ def jobs(name: str, seeds: Sequence[int]) -> Iterator[Job]:
             np.argmax(judged.scores, axis=1)
             for judged in score_together([policy.chooser for policy in policies], later.encoded)
         ]
-        prices = own_prices(fitted, later, BELOW)
+        prices = model_prices(fitted, later, BELOW)
         assert prices.tail is not None
         own = dict(zip(STRATEGIES, chosen, strict=True))
         yield Job(name, seed, fitted.action_labels, own, prices.rewards, prices.tail)

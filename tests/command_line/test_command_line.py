@@ -370,7 +370,7 @@ def test_what_to_measure_and_what_it_costs(run):
 def test_held_out_decisions_choose_and_guarantee(run):
     code, _, error = recommend(run, "--guarantee", "log.csv", "--confidence", 0.6)
     assert code == 2
-    assert "the one the model was fitted on" in error
+    assert "fitted on these rows" in error
     _, out, error = recommend(run, "--guarantee", "later.csv", "--confidence", 0.6)
     assert "decisions of the log say as much about this policy" in error
     advice = table_of(out)
@@ -379,7 +379,7 @@ def test_held_out_decisions_choose_and_guarantee(run):
     assert len(bounded) > 0
     assert (bounded["guaranteed_reward"] < bounded["expected_reward"].max()).all()
 
-    assert "fitted on these very rows" in recommend(run, "--held-out", "log.csv", "--below", -5, "--limit", 0.9)[2]
+    assert "fitted on these rows" in recommend(run, "--held-out", "log.csv", "--below", -5, "--limit", 0.9)[2]
     chosen = ["--held-out", "later.csv", "--below", -5, "--limit"]
     code, out, error = recommend(run, *chosen, 0.9)
     assert code == 0

@@ -242,7 +242,7 @@ def test_notes_tell_of_rows_left_out(run, folder):
 @pytest.mark.parametrize(
     ("options", "files", "words"),
     [
-        (["--propensity", "estimate"], {"log": "past.csv"}, "The model was fitted on these very rows"),
+        (["--propensity", "estimate"], {"log": "past.csv"}, "fitted on these rows"),
         ([], {"log": "undecided.csv"}, "The table has no column 'dose' (the action)."),
         ([], {"log": "nowhere.csv"}, "There is no file 'nowhere.csv'"),
         ([], {"model": "nowhere"}, "not a saved model"),

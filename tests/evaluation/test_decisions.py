@@ -336,10 +336,10 @@ def test_a_log_read_on_its_own_is_decided_the_same(exact, later):
 def test_logs_that_a_model_cannot_read(exact, later):
     policy = exact.policy(**OPTIONS)
     reading: dict[str, Any] = {"action": "dose", "reward": "outcome", "propensity": "likely", "kinds": WORLD.kinds}
-    with pytest.raises(InputProblem, match="disagree on whether a lower reward is better"):
+    with pytest.raises(InputProblem, match="minimize"):
         evaluate(policy, Log.from_frame(later, minimize=True, **reading))
     alone = Log.from_frame(later, **reading)
-    with pytest.raises(InputProblem, match=r"the table behind it is not known; read it with fitted\.read"):
+    with pytest.raises(InputProblem, match=r"fitted\.read"):
         evaluate(policy, replace(alone, source=None, positions=None))
     with pytest.raises(InputProblem, match=r"must be a Log, read with fitted\.read"):
         evaluate(policy, later)  # pyright: ignore[reportArgumentType]
@@ -391,15 +391,9 @@ def fitted_on(model: Fitted, log: Log) -> Fitted:
 def test_rows_that_the_model_was_fitted_on_are_refused(exact, later):
     log = known(exact).read(later)
     seen = fitted_on(exact, log)
-    with pytest.raises(InputProblem) as problem:
-        evaluate(seen.policy(**OPTIONS), log)
-    assert str(problem.value) == (
-        "The model was fitted on these very rows (100% of the 60), so they would only confirm what it learnt from "
-        "them. Evaluate on decisions that were held out of the fit (Log.split, or --hold-out when fitting), or, in "
-        "Python, fit without each part of the log in turn (cross_fit)."
-    )
-    with pytest.raises(InputProblem, match="fitted on these very rows"):
-        evaluate(lambda _: [0] * 60, log, prices=seen)
+    for policy, prices in ((seen.policy(**OPTIONS), None), (lambda _: [0] * 60, seen)):
+        with pytest.raises(InputProblem, match=r"100% of the 60.*Log\.split, or --hold-out.*cross_fit"):
+            evaluate(policy, log, prices=prices)
     half = fitted_on(exact, log.take(np.arange(30)))
     assert evaluate(half.policy(**OPTIONS), log.take(np.arange(30, 60))).notes == ()
 
@@ -407,7 +401,7 @@ def test_rows_that_the_model_was_fitted_on_are_refused(exact, later):
 def test_rows_seen_are_noticed_in_a_log_read_on_its_own(exact, later):
     seen = fitted_on(exact, exact.read(later))
     alone = Log.from_frame(later, action="dose", reward="outcome", propensity="likely", kinds=WORLD.kinds)
-    with pytest.raises(InputProblem, match="fitted on these very rows"):
+    with pytest.raises(InputProblem, match="fitted on these rows"):
         evaluate(seen.policy(**OPTIONS), alone)
 
 
@@ -415,10 +409,8 @@ def test_some_rows_seen_are_a_warning_and_prices_are_learnt_elsewhere(exact, lat
     log = known(exact).read(later)
     seen = fitted_on(exact, log.take(np.arange(30)))
     found = evaluate(seen.policy(**OPTIONS), log)
-    assert found.notes == (
-        "About 50% of the rows look exactly like rows that the model was fitted on; its policies are flattered there. "
-        "Prices are cross-fitted on these rows instead of taken from the model.",
-    )
+    (note,) = found.notes
+    assert "50% of the rows" in note
     assert "cross-fitted" in found.prices.source
 
 

@@ -326,7 +326,7 @@ def test_a_model_prices_and_its_own_rows_are_refused():
     assert found.per_row == pytest.approx(expected[:, 1] - expected[:, 0], abs=0.3)
     truth = np.diff(world.theta(sample.full), axis=1)[:, 0]
     assert found.ate.low < truth.mean() < found.ate.high
-    with pytest.raises(InputProblem, match="fitted on these very rows"):
+    with pytest.raises(InputProblem, match="fitted on these rows"):
         effects(log, prices=replace(model, fingerprints=np.sort(log.fingerprints())))
     half = replace(model, fingerprints=np.sort(log.take(np.arange(200)).fingerprints()))
     assert any("50% of the rows" in note for note in effects(log, prices=half, propensity=ImputedLogistic()).notes)

@@ -9,7 +9,7 @@ from conftest import make_log
 from prudent.errors import InputProblem
 from prudent.evaluation import LearntPrices
 from prudent.evaluation.kernel_ridge import KernelRidge, action_likeness
-from prudent.evaluation.prices import Prices, own_prices
+from prudent.evaluation.prices import Prices, model_prices
 from prudent.models import align_log
 from prudent.table import Log
 from prudent.worlds import DosingWorld
@@ -253,13 +253,13 @@ def test_prices_of_some_rows():
 # --- a model's own prices ---
 
 
-def test_own_prices_are_the_models_expectations():
+def test_model_prices_are_the_models_expectations():
     world = DosingWorld(attributes=3, doses=4, noise=0.5)
     sample = world.sample(30, seed=1)
     fitted = world.exact_model()
     log = Log.from_frame(sample.frame(), action="dose", reward="outcome", kinds=world.kinds)
     below = -2.0
-    found = own_prices(fitted, log, below, completions=128)
+    found = model_prices(fitted, log, below, completions=128)
     policy = fitted.policy(completions=128)
     encoded = align_log(log, fitted).encoded
     np.testing.assert_allclose(found.rewards, policy.chooser.score(encoded).expected, rtol=0, atol=1e-5)
@@ -278,4 +278,4 @@ def test_own_prices_are_the_models_expectations():
     theta = world.theta(drawn.reshape(-1, 3)).reshape(30, 2000, 4)
     scattered = theta + 0.5 * np.random.default_rng(4).normal(size=theta.shape)
     np.testing.assert_allclose(found.tail, (scattered < below).mean(axis=1), rtol=0, atol=0.06)
-    assert own_prices(fitted, log, None, completions=128).tail is None
+    assert model_prices(fitted, log, None, completions=128).tail is None

@@ -13,7 +13,7 @@ from conftest import visits
 import prudent
 from prudent.errors import InputProblem
 from prudent.evaluation import Evaluation, SelfNormalisedDoublyRobust, cross_fitting, evaluate
-from prudent.evaluation.prices import own_prices
+from prudent.evaluation.prices import model_prices
 from prudent.evaluation.sensitivity.confounding import confounding, confounding_bounds
 from prudent.evaluation.sensitivity.missing_values import DIRECT, KNOWN, UNKNOWN, shifted_missingness
 from prudent.evaluation.sensitivity.policy_contrast import contrast
@@ -441,18 +441,18 @@ def test_shifted_prices_are_exact_in_a_linear_world(model, dosing, upwards):
     index = model.schema.names.index(column)
     result = shifted_missingness(dosing, model, deltas=(0.7,), columns=[column], completions=256, imputations=1)
     lacks = ~dosing.log.observed[:, index]
-    shifted = own_prices_with_intercept(0.7 * float(WORLD.contexts.slopes[index]), dosing.log)
-    plain = own_prices(model, dosing.log, None).rewards
+    shifted = prices_with_intercept(0.7 * float(WORLD.contexts.slopes[index]), dosing.log)
+    plain = model_prices(model, dosing.log, None).rewards
     expected = np.where(lacks[:, None], shifted, plain).mean(axis=0)
     found = values(result, DIRECT)
     for dose, own in zip(WORLD.dose_labels, expected, strict=True):
         assert found[0.7, f"always {dose}"] == pytest.approx(own, rel=1e-4)
 
 
-def own_prices_with_intercept(more: float, log) -> np.ndarray:
+def prices_with_intercept(more: float, log) -> np.ndarray:
     moved = WORLD.exact_model()
     raised = replace(moved, model=_raised(moved.model, more))
-    return own_prices(raised, log, None).rewards
+    return model_prices(raised, log, None).rewards
 
 
 def _raised(model, more):

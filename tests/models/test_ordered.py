@@ -13,7 +13,7 @@ from conftest import small_settings
 import prudent
 from prudent.checks import check_model
 from prudent.command_line.fitting import Learning
-from prudent.evaluation.prices import own_prices
+from prudent.evaluation.prices import model_prices
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
 from prudent.models.doubt import _left_open, _left_open_together
 from prudent.networks import RewardNetwork, Training, neighbour_mixing
@@ -144,7 +144,7 @@ def test_evaluation_reads_the_noise_of_every_record(fitted):
     frame = frame_of_doses(400, seed=1)
     later = prudent.Log.from_frame(frame, action="dose", reward="outcome")
     good = np.abs(later.actions - 2 - 2 * frame["need"].fill_null(0.0).to_numpy()) < 0.5
-    tail = own_prices(fitted, later, below=-1.0, completions=64).tail
+    tail = model_prices(fitted, later, below=-1.0, completions=64).tail
     assert tail is not None
     chance, erratic = tail[np.arange(400), later.actions], (frame["erratic"] == "yes").to_numpy()
     known = good & frame["need"].is_not_null().to_numpy()
@@ -152,4 +152,4 @@ def test_evaluation_reads_the_noise_of_every_record(fitted):
     for group in (known & erratic, known & ~erratic):
         assert chance[group].mean() == pytest.approx(happened[group].mean(), abs=0.12)
     moved = shifted_completions(fitted, later, np.zeros(2), completions=64, imputations=4)
-    assert np.allclose(moved.prices, own_prices(fitted, later, below=None, completions=64).rewards, atol=1e-4)
+    assert np.allclose(moved.prices, model_prices(fitted, later, below=None, completions=64).rewards, atol=1e-4)

@@ -21,9 +21,6 @@ from prudent.evaluation.evaluating import evaluate as evaluate
 from prudent.evaluation.evaluation import Evaluation as Evaluation
 from prudent.evaluation.evaluation import estimate_columns as estimate_columns
 from prudent.evaluation.gaussian_prices import GaussianPrices as GaussianPrices
-from prudent.evaluation.inputs import SEEN_TO_REFUSE as SEEN_TO_REFUSE
-from prudent.evaluation.inputs import seen_notes as seen_notes
-from prudent.evaluation.inputs import share_seen as share_seen
 from prudent.evaluation.intervals import Bootstrap as Bootstrap
 from prudent.evaluation.intervals import EmpiricalBernstein as EmpiricalBernstein
 from prudent.evaluation.intervals import Estimate as Estimate
@@ -35,3 +32,4 @@ from prudent.evaluation.row_terms import Terms as Terms
 from prudent.evaluation.tails import as_share as as_share
 from prudent.evaluation.tails import upper_bound as upper_bound
 from prudent.evaluation.tails import worst_mean as worst_mean
+from prudent.evaluation.usable_rows import require_unseen as require_unseen

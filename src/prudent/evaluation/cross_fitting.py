@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from prudent.decide import FittedModel, Policy, Strategy
+from prudent.decide import Policy, Strategy
 from prudent.errors import InputProblem, is_whole, require
+from prudent.evaluation.usable_rows import rows_seen
 from prudent.models import Fitted, align_log
 from prudent.table import Log
 
@@ -60,10 +61,3 @@ class CrossFittedPolicy:
 
     def unseen(self, log: Log) -> np.ndarray:
         return self.cross_fitted.unseen(log)
-
-
-def rows_seen(fitted: FittedModel, log: Log) -> np.ndarray:
-    """Which rows of a log, read by this model, look exactly like rows it was fitted on; those with no reward do not."""
-    seen = np.zeros(len(log), bool)
-    seen[log.rewarded] = np.isin(log.fingerprints(), fitted.fingerprints)
-    return seen

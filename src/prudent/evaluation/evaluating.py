@@ -8,9 +8,10 @@ from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
 from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions
 from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
 from prudent.evaluation.evaluation import Evaluation, Judging
-from prudent.evaluation.inputs import SEEN_TO_WARN, PriceSource, left_out, prices_of, seen_notes, share_seen
 from prudent.evaluation.intervals import Interval, Student
+from prudent.evaluation.price_sources import PriceSource, prices_from
 from prudent.evaluation.prices import LearntPrices
+from prudent.evaluation.usable_rows import require_unseen, rows_left_out
 from prudent.models import align_log
 from prudent.propensity import Propensity, propensity_or_default
 from prudent.table import Log, label_text
@@ -57,18 +58,18 @@ def evaluate(
     models = _models(named)
     for model in models[:1]:
         log = align_log(log, model)
-    all_rows, used = len(log), log.rewarded
+    used, notes = log.rewarded, rows_left_out(log)
     if not used.any():
         raise InputProblem("The log has no row with both an action and a reward, so nothing can be evaluated.")
     log = log.take(used)
-    notes = left_out(all_rows, len(log))
-    seen = [share_seen(model, log) for model in models]
     instead = " Prices are cross-fitted on these rows instead of taken from the model." if prices is None else ""
-    notes += seen_notes(seen, len(log), f"its policies are flattered there.{instead}")
+    leaks = require_unseen(models, log, f"its policies look better there than they are.{instead}")
     threshold = None if below is None else float(-below if log.minimize else below)
     fitted = propensity_or_default(propensity, log, "evaluate").fit(log, seed)
-    source = _default_model(named, models, max(seen, default=0.0)) if prices is None else prices
-    priced, noticed = prices_of(LearntPrices() if source is None else source, log, used, threshold, seed, "evaluate")
+    source = _only_model(named, models) if prices is None and not leaks else prices
+    priced, price_warnings = prices_from(
+        LearntPrices() if source is None else source, log, used, threshold, seed, "evaluate"
+    )
     if prices is None and source is not None and len(log) >= ENOUGH_TO_LEARN:
         priced = LearntPrices().fit(log, threshold, seed, beside=priced)
     chosen = {**decisions(named, log), LOGGED: as_logged(log)}
@@ -79,7 +80,7 @@ def evaluate(
         )
         chosen[name] = constant(log, index)
     judging = Judging(tuple(estimators), interval, float(confidence), below, float(worst_share))
-    return Evaluation(log, tuple(named), chosen, fitted, priced, judging, (*notes, *noticed))
+    return Evaluation(log, tuple(named), chosen, fitted, priced, judging, (*notes, *leaks, *price_warnings))
 
 
 def _named(policies: Decider | Mapping[str, Decider]) -> dict[str, Decider]:
@@ -117,10 +118,8 @@ def _models(named: Mapping[str, Decider]) -> list[FittedModel]:
     return list({id(one.fitted): one.fitted for one in named.values() if isinstance(one, Policy)}.values())
 
 
-def _default_model(
-    named: Mapping[str, Decider], models: Sequence[FittedModel], seen: float
-) -> FittedModel | CrossFitted | None:
-    """The one model behind the policies, unless it has seen rows that are to judge it."""
+def _only_model(named: Mapping[str, Decider], models: Sequence[FittedModel]) -> FittedModel | CrossFitted | None:
+    """The model behind all policies that have one, where there is just one."""
     crossed = [one.cross_fitted for one in named.values() if isinstance(one, CrossFittedPolicy)]
     candidates = list({id(one): one for one in [*models, *crossed]}.values())
-    return candidates[0] if len(candidates) == 1 and seen <= SEEN_TO_WARN else None
+    return candidates[0] if len(candidates) == 1 else None

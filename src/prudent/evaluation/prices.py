@@ -47,7 +47,7 @@ class Prices:
         return Prices(self.rewards[rows], own[0], self.source, own[1])
 
 
-def own_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
+def model_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
     """The model's own expectations; rows it was fitted on would be flattered."""
     policy = Policy(fitted, completions=completions)
     encoded = align_log(log, fitted).encoded
@@ -64,7 +64,7 @@ def cross_fitted_prices(cross_fitted: CrossFitted, log: Log, below: float | None
         rows = np.flatnonzero(which == index)
         if not len(rows):
             continue
-        own = own_prices(fitted, log.take(rows), below, completions)
+        own = model_prices(fitted, log.take(rows), below, completions)
         if found is None:
             blank = np.zeros((len(log), own.rewards.shape[1]))
             found = Prices(blank, None if below is None else blank.copy(), "the cross-fitted models' own")

@@ -14,7 +14,7 @@ import numpy as np
 
 from prudent.decide import Policy
 from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
-from prudent.evaluation import SEEN_TO_REFUSE, share_seen
+from prudent.evaluation import require_unseen
 from prudent.promise.masked_decisions import Replay, estimated_noise, knows_noise
 from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
 from prudent.table import Encoded, Log
@@ -280,11 +280,7 @@ def _check_log(policy: Policy, log: Log, confidence: float) -> None:
             "The log of the guarantee was not read as the model's own: columns, actions or the sign of the reward "
             "differ. Read it with model.read(frame), or split it off the model's log with log.split before fitting."
         )
-    if share_seen(fitted, log) > SEEN_TO_REFUSE:
-        raise InputProblem(
-            "The log of the guarantee is the one the model was fitted on, which promises nothing about new cases. Give "
-            "decisions that were held out of the fit (Log.split)."
-        )
+    require_unseen([fitted], log, "the bounds are too high for cases like them.")
     usable, needed = int(log.rewarded.sum()), fewest_rows(confidence)
     needed = needed if knows_noise(policy) else math.ceil(needed * 5 / 4)
     if usable < needed:

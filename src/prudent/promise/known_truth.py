@@ -8,7 +8,7 @@ import numpy as np
 
 from prudent.decide import Policy, score_together
 from prudent.errors import InputProblem, require
-from prudent.evaluation import seen_notes, share_seen
+from prudent.evaluation import require_unseen
 from prudent.models import align_log
 from prudent.propensity import Boosted, Known
 from prudent.table import Encoded, Log
@@ -54,7 +54,7 @@ def from_log(policies: tuple[Policy, ...], log: Log, seed: int) -> tuple[np.ndar
     """Weights and rewards, [policy, row]: rows whose logged action the policy agrees with, by inverse propensity."""
     fitted = policies[0].fitted
     log = align_log(log, fitted)
-    seen_notes([share_seen(fitted, log)], len(log), "")
+    require_unseen([fitted], log, "the policies look better there than they are.")
     if not log.rewarded.any():
         raise InputProblem("The held-out log has no row with both an action and a reward, so nothing can be judged.")
     chosen = best_actions(policies, log.encoded)

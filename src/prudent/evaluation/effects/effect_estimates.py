@@ -19,10 +19,11 @@ from prudent.evaluation.effects.arms import Pair, other_actions, overlap_notes, 
 from prudent.evaluation.effects.groups import groups_of, quantile_cuts
 from prudent.evaluation.effects.learner import BoostedEffects
 from prudent.evaluation.effects.row_terms import ESTIMATES, TwoArms
-from prudent.evaluation.inputs import PriceSource, left_out, prices_of
 from prudent.evaluation.intervals import Estimate, Imputed, Interval, Student
+from prudent.evaluation.price_sources import PriceSource, prices_from
 from prudent.evaluation.prices import LearntPrices
 from prudent.evaluation.row_terms import Terms, between_imputations
+from prudent.evaluation.usable_rows import rows_left_out
 from prudent.propensity import FittedPropensity, Propensity
 from prudent.show import plain_types
 from prudent.table import ActionLabel, Log, label_text
@@ -67,7 +68,7 @@ def effects(
     pair.require_rows(rows)
     chosen, estimated = propensity_among_two(propensity, log)
     fitted = chosen.fit(pair.relabelled(rows), seed)
-    priced, flattered = prices_of(LearntPrices() if prices is None else prices, rows, used, None, seed, "effects")
+    priced, flattered = prices_from(LearntPrices() if prices is None else prices, rows, used, None, seed, "effects")
     sign = -1.0 if log.minimize else 1.0
     arms = TwoArms(
         treated=np.asarray(rows.actions == pair.treated),
@@ -76,7 +77,7 @@ def effects(
         prices=sign * priced.rewards[:, [pair.control, pair.treated]],
         informed=None if priced.informed is None else sign * priced.informed[:, [pair.control, pair.treated]],
     )
-    notes += [*left_out(len(log), int(log.rewarded.sum())), *other_actions(int((log.rewarded & ~used).sum()))]
+    notes += [*rows_left_out(log), *other_actions(int((log.rewarded & ~used).sum()))]
     notes += [*estimated, *flattered, *overlap_notes(arms.propensity)]
     labels = log.action_labels[pair.control], log.action_labels[pair.treated]
     return Effects(rows, used, *labels, arms, fitted, Judged(interval, float(confidence), seed), tuple(notes))
