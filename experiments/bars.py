@@ -6,10 +6,24 @@ from itertools import groupby
 
 from experiments.order import family
 from experiments.pages import Results
-from prudent.show import INK, MARGIN, OTHERS, SOFT, Area, Box, Colour, Element, Line, Picture, Scale, Text, upwards
-from prudent.show.pictures.axes import nice_ticks
-from prudent.show.pictures.palette import CHOSEN
-from prudent.show.pictures.text import text_width
+from prudent.show import (
+    CHOSEN,
+    INK,
+    MARGIN,
+    OTHERS,
+    SOFT,
+    Area,
+    Box,
+    Colour,
+    Element,
+    Line,
+    Picture,
+    Scale,
+    Text,
+    nice_ticks,
+    text_width,
+    upwards,
+)
 
 ACROSS, PANEL, GAP = 6, 130.0, 28.0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from experiments.order import family, rank
 from experiments.pages import Results
 from prudent.show import (
+    FADED,
     GUARANTEE,
     INK,
     MARGIN,
@@ -22,13 +23,12 @@ from prudent.show import (
     Picture,
     Point,
     Scale,
+    Shape,
     Text,
     across,
     upwards,
+    wrapped,
 )
-from prudent.show.pictures.palette import FADED
-from prudent.show.pictures.picture import Shape
-from prudent.show.pictures.text import wrapped
 
 DASHES = {"TailAverse(risk)": "", "Conservative(risk)": "7 4", "Conservative(c)": "2 4", "PerAttribute(c)": "9 4 2 4"}
 KEY_COLUMNS, KEY_LINE, KEY_GAP, HEAD_LINES = 3, 16.0, 30.0, 1.5

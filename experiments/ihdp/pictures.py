@@ -8,12 +8,15 @@ from typing import Any
 
 from experiments.ihdp.settings import GROUPS
 from prudent.show import (
+    CHOSEN,
+    FADED,
     GUARANTEE,
     INK,
     MARGIN,
     OTHERS,
     SERIES,
     SOFT,
+    WASH,
     Area,
     Box,
     Colour,
@@ -22,13 +25,13 @@ from prudent.show import (
     Picture,
     Point,
     Scale,
+    Shape,
     Text,
     across,
+    text_width,
     upwards,
+    wrapped,
 )
-from prudent.show.pictures.palette import CHOSEN, FADED, WASH
-from prudent.show.pictures.picture import Shape
-from prudent.show.pictures.text import text_width, wrapped
 
 Results = dict[str, Any]
 TOO_FAR = 2.7

@@ -8,8 +8,7 @@ from experiments.mnist.data import IMAGES, Replication, images, pooled
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
 from experiments.mnist.settings import AIM, CAREFUL_AIM, PAPER, PRINTED, THRESHOLD
 from experiments.pages import Results
-from prudent.show import MARGIN, SOFT, Element, Picture, Text
-from prudent.show.pictures.text import wrapped
+from prudent.show import MARGIN, SOFT, Element, Picture, Text, wrapped
 
 Row = Results
 TITLE = "What remains below −7"

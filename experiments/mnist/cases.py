@@ -9,10 +9,26 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from experiments.order import representatives
-from prudent.show import INK, OTHERS, RULE, SERIES, SHAPES, SOFT, Area, Box, Colour, Element, Line, Point, Scale, Text
-from prudent.show.pictures.axes import nice_ticks
-from prudent.show.pictures.palette import FADED, WASH
-from prudent.show.pictures.picture import Shape
+from prudent.show import (
+    FADED,
+    INK,
+    OTHERS,
+    RULE,
+    SERIES,
+    SHAPES,
+    SOFT,
+    WASH,
+    Area,
+    Box,
+    Colour,
+    Element,
+    Line,
+    Point,
+    Scale,
+    Shape,
+    Text,
+    nice_ticks,
+)
 
 TITLE = "Half the image is gone: what would you answer?"
 SHOWN, MOST = 6, 6

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from prudent.errors import require
-from prudent.show import Element, escaped
+from prudent.show import Element, xml_text
 
 ABSENT = (190, 214, 238)
 """A calm blue: no grey is blue, so an erased pixel is never taken for a pale one."""
@@ -62,7 +62,7 @@ class Image(Element):
         look = ' style="image-rendering:pixelated"' if self.crisp else ""
         return (
             f'<image class="digit" x="{self.x:g}" y="{self.y:g}" width="{self.size:g}" height="{self.size:g}" '
-            f'href="{self.uri}"{look}><title>{escaped(self.tip)}</title></image>'
+            f'href="{self.uri}"{look}><title>{xml_text(self.tip)}</title></image>'
         )
 
 

@@ -18,8 +18,7 @@ from experiments.mnist.cases import (
 )
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import IN_THE_DARK, image_uri
-from prudent.show import INK, OTHERS, PAPER, RULE, SOFT, Area, Box, Element, Line, Picture, Point, escaped
-from prudent.show.pictures.palette import FADED, WASH
+from prudent.show import FADED, INK, OTHERS, PAPER, RULE, SOFT, WASH, Area, Box, Element, Line, Picture, Point, xml_text
 
 _ROLES = (INK, SOFT, FADED, RULE, PAPER, WASH)
 _LIGHT = "".join(f"--{own.name}:{own.light};" for own in _ROLES)
@@ -79,8 +78,8 @@ def page(showcase: Showcase) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(TITLE)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<header>\n<h1>{escaped(TITLE)}</h1>\n<p>{escaped(showcase.narrative)}</p>\n"
+        f"<title>{xml_text(TITLE)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<header>\n<h1>{xml_text(TITLE)}</h1>\n<p>{xml_text(showcase.narrative)}</p>\n"
         f'<div class="read">{_how()}\n{_key(showcase)}</div>\n'
         f"</header>\n{cards}\n</main>\n</body>\n</html>\n"
     )
@@ -111,8 +110,8 @@ def _how() -> str:
 
 def _key(showcase: Showcase) -> str:
     lines = [
-        f"<div><dt>{_strategy_mark(showcase, at)}{escaped(name)}</dt><dd>{escaped(meaning(name))}</dd>"
-        f"<dd>{escaped(showcase.tally(at))}</dd></div>"
+        f"<div><dt>{_strategy_mark(showcase, at)}{xml_text(name)}</dt><dd>{xml_text(meaning(name))}</dd>"
+        f"<dd>{xml_text(showcase.tally(at))}</dd></div>"
         for at, name in enumerate(showcase.strategies)
     ]
     return f'<dl class="key">{"".join(lines)}</dl>'
@@ -141,20 +140,20 @@ def _card(case: Case, showcase: Showcase) -> str:
 
 
 def _image(uri: str, words: str) -> str:
-    return f'<img class="digit" src="{uri}" alt="{escaped(words)}">'
+    return f'<img class="digit" src="{uri}" alt="{xml_text(words)}">'
 
 
 def _guess(case: Case, at: int) -> str:
     share, action = percent(float(case.completion_share[at])), int(case.completion_action[at])
     image = _image(image_uri(case.completions[at]), f"one plausible image, best answer {action}")
-    return f"<figure>{image}<figcaption>{escaped(share)} → {action}</figcaption></figure>"
+    return f"<figure>{image}<figcaption>{xml_text(share)} → {action}</figcaption></figure>"
 
 
 def _answers(case: Case, showcase: Showcase) -> str:
     lines = []
     for at, (name, action) in enumerate(zip(showcase.strategies, case.choice, strict=True)):
         reward = case.rewards[at]
-        who = f'<th scope="row">{_strategy_mark(showcase, at)} {escaped(name)}</th>'
+        who = f'<th scope="row">{_strategy_mark(showcase, at)} {xml_text(name)}</th>'
         cells = f'<td class="answer">{int(action)}</td><td>{signed(reward)}</td><td class="soft">{verdict(reward)}</td>'
         lines.append(f"<tr{' class=bad' if reward < -2 else ''}>{who}{cells}</tr>")
     heads = '<th></th><th scope="col">answer</th><th scope="col">reward</th><th></th>'

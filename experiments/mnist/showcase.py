@@ -23,8 +23,7 @@ from experiments.mnist.cases import (
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
 from experiments.mnist.page import page
-from prudent.show import INK, MARGIN, OTHERS, RULE, SOFT, Element, Line, Picture, Point, Text
-from prudent.show.pictures.text import text_width, wrapped
+from prudent.show import INK, MARGIN, OTHERS, RULE, SOFT, Element, Line, Picture, Point, Text, text_width, wrapped
 
 WIDTH, SEEN, GUESS, GUESS_GAP, TRUTH, LINE = 920.0, 112.0, 50.0, 9.0, 42.0, 16.0
 GUESSES_AT = MARGIN + SEEN + 26

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.order import representatives
-from prudent.show import INK, MARGIN, SOFT, Box, Element, Line, Picture, Text
-from prudent.show.pictures.palette import FADED
-from prudent.show.pictures.text import wrapped
+from prudent.show import FADED, INK, MARGIN, SOFT, Box, Element, Line, Picture, Text, wrapped
 from prudent.worlds.insulin import pictures
 from prudent.worlds.insulin.pictures import NOT_RECORDED, Course, glucose_panel, glucose_scale, recorded
 

@@ -17,7 +17,7 @@ from prudent.command_line.commands import EstimatorName
 from prudent.command_line.evaluating import say_what_takes_long
 from prudent.evaluation import EVERY_ESTIMATOR, Bootstrap, ClippedInversePropensity, Student
 from prudent.evaluation.telling import difference_table, estimator_table, facts, summary_table, text
-from prudent.show import Columns
+from prudent.show import TextTable
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
@@ -412,7 +412,7 @@ def test_names_are_shown_on_one_line_and_wide_tables_are_split():
     log = small()
     found = evaluate({"a\nb\x1b[31m": lambda cases: ["a"] * len(cases)}, log, prices=np.zeros((len(log), 3)))
     assert summary_table(found).rows[0][0] == "a b [31m"
-    wide = Columns(("policy", *(f"c{i}" for i in range(5))), (("p", *["123456789"] * 5),))
-    assert [len(part.heads) for part in wide.parts(50)] == [4, 3]
-    assert [len(part.heads) for part in wide.parts(1)] == [2] * 5
-    assert all(max(map(len, part.lines())) <= 50 for part in wide.parts(50))
+    wide = TextTable(("policy", *(f"c{i}" for i in range(5))), (("p", *["123456789"] * 5),))
+    assert [len(part.headings) for part in wide.parts(50)] == [4, 3]
+    assert [len(part.headings) for part in wide.parts(1)] == [2] * 5
+    assert max(map(len, wide.text(50).splitlines())) <= 50

@@ -48,8 +48,8 @@ WORDS = (
         Conservative(risk=0.1),
         "{own} is no worse than {mine} in any plausible case; {other} could be as bad as {theirs}",
     ),
-    (TailAverse(risk=0.2), "over the worst 20 % of cases, {own} averages {mine}; {other} averages {theirs}"),
-    (TailAverse(risk=0.25, measure="quantile"), "leaving out the worst 25 % of cases, {own} is no worse than {mine}"),
+    (TailAverse(risk=0.2), "over the worst 20% of cases, {own} averages {mine}; {other} averages {theirs}"),
+    (TailAverse(risk=0.25, measure="quantile"), "leaving out the worst 25% of cases, {own} is no worse than {mine}"),
     (MostOftenBest(), "{own} is the best action in {often} of what the gaps may hold, {other} in"),
     (BestFrequencyLottery(), "the draw fell on {own} ({often})"),
 )
@@ -405,7 +405,7 @@ def test_what_would_change_it_and_what_to_measure_in_words(told: Explanation):
     changes = (Change("kidney_function", "below 62", 0.24, "low"),)
     measured = (Measurement("heart_rate", 0.312, 0.312, 0.1, cost=0.05), Measurement("age", 0.0, 0.0, 0.0))
     own = replace(told, changes=changes, measurements=measured, measure_next="heart_rate")
-    assert "If kidney_function turned out below 62 (chance 24 %), low would be recommended instead." in str(own)
+    assert "If kidney_function turned out below 62 (chance 24%), low would be recommended instead." in str(own)
     gain = figures(told.to_dict())(0.312)
     words = f"Most worth measuring first: heart_rate (+{gain} outcome in the worst plausible case, after its cost)"
     assert words in str(own)

@@ -9,10 +9,25 @@ from xml.etree import ElementTree
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.show import PAPER, SERIES, Box, Figures, Line, Picture, Scale, Series, Text, plain, scatter_lines
-from prudent.show.pictures.axes import nice_ticks, tick_labels
+from prudent.show import (
+    PAPER,
+    SERIES,
+    Box,
+    Figures,
+    Line,
+    Picture,
+    Scale,
+    Series,
+    Text,
+    nice_ticks,
+    one_line,
+    scatter_lines,
+    text_width,
+    wrapped,
+)
+from prudent.show.pictures.axes import tick_labels
 from prudent.show.pictures.prices import PriceRow, price_rows
-from prudent.show.pictures.text import shortened, text_width, wrapped
+from prudent.show.text import shortened
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' \x00\x1b ]]>"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -82,7 +97,7 @@ def test_pictures_are_well_formed_and_say_what_they_are(picture: Picture):
     assert root.get("role") == "img"
     assert root.get("viewBox") == f"0 0 {float(root.attrib['width']):g} {float(root.attrib['height']):g}"
     assert root[0].tag == f"{SVG}title"
-    assert root[0].text == plain(picture.title)
+    assert root[0].text == one_line(picture.title)
     assert picture._repr_svg_() == picture.svg()
 
 

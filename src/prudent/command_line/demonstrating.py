@@ -38,11 +38,12 @@ from prudent.command_line.files import (
 )
 from prudent.command_line.reading import command
 from prudent.command_line.recommending import advice_table, kept_columns
-from prudent.command_line.screen import bullets, counted, heading, screen, sentence, table
+from prudent.command_line.screen import bullets, heading, screen, sentence
 from prudent.errors import InputProblem
 from prudent.evaluation import SelfNormalisedDoublyRobust, evaluate
 from prudent.models import CausalPVAE, Fitted, Sizes
 from prudent.networks import Training
+from prudent.show import TextTable, counted
 from prudent.table import Log, read_log, take_rows
 from prudent.worlds.insulin import InsulinSample, InsulinWorld
 
@@ -231,7 +232,7 @@ def _show_comparison(console: Console, told: Demonstration) -> None:
     heads = ["way to dose", "mean\nreward", "bad", "under\n70", "under\n54", "the log\nhad said", "and\nbad"]
     rows = [[own.name, *own.figures, *own.said] for own in told.outcomes]
     rows.insert(len(STRATEGIES), [""] * len(heads))
-    console.print(table(heads, rows, words=heads[:1]))
+    TextTable(heads, rows, words=heads[:1]).draw(console)
     sentence(console, REWARD)
     bullets(console, (f"{own.name}: {meaning(told, own.name)}" for own in told.outcomes))
 

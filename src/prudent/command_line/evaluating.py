@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 
 from prudent.command_line.asking import Asking
 from prudent.command_line.files import STANDARD_OUTPUT, require_file_destination, write_text
-from prudent.command_line.screen import bullets, heading, screen, sentence, table
+from prudent.command_line.screen import bullets, heading, screen, sentence
 from prudent.decide import Policy
 from prudent.errors import InputProblem
 from prudent.evaluation import (
@@ -25,7 +24,6 @@ from prudent.evaluation import (
     telling,
 )
 from prudent.models import Fitted, load
-from prudent.show import Columns
 from prudent.table import Log, did_you_mean, read_table, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
@@ -179,7 +177,7 @@ def _show(evaluation: Evaluation, log: Path, settings: dict[str, str], notes: li
     console = screen()
     sentence(console, f"{log}: {telling.heading(evaluation)}")
     heading(console, telling.title(evaluation))
-    _show_table(console, telling.summary_table(evaluation))
+    telling.summary_table(evaluation).draw(console)
     sentence(console, telling.legend(evaluation))
     for line in (
         *_settings_sentence(settings),
@@ -189,7 +187,7 @@ def _show(evaluation: Evaluation, log: Path, settings: dict[str, str], notes: li
         sentence(console, line)
     if len(evaluation.judging.estimators) > 1:
         heading(console, "The same by every estimator, ± standard error")
-        _show_table(console, telling.estimator_table(evaluation))
+        telling.estimator_table(evaluation).draw(console)
         sentence(console, telling.estimator_legend())
     heading(console, "Can the log tell?")
     bullets(console, telling.verdicts(evaluation))
@@ -199,7 +197,7 @@ def _show(evaluation: Evaluation, log: Path, settings: dict[str, str], notes: li
         bullets(console, warnings)
     if len(evaluation.asked) > 1:
         heading(console, "Policy against policy, on the same decisions")
-        _show_table(console, telling.difference_table(evaluation), words=("policy", "minus", "so it is"))
+        telling.difference_table(evaluation).draw(console)
     if notes:
         heading(console, "Notes")
         bullets(console, notes)
@@ -212,10 +210,3 @@ def _settings_sentence(settings: dict[str, str]) -> list[str]:
     numbers = {name: text.partition("(")[2].rstrip(")").replace("=", " ") for name, text in settings.items()}
     told = [f"{name} with {text}" for name, text in numbers.items() if text]
     return [f"Settings: {', '.join(told)}."] if told else []
-
-
-def _show_table(console: Console, columns: Columns, words: tuple[str, ...] = ("policy",)) -> None:
-    for index, part in enumerate(columns.parts(console.width)):
-        if index:
-            console.print()
-        console.print(table(part.heads, part.rows, words=[head for head in part.heads if head in words]))

@@ -8,10 +8,11 @@ import numpy as np
 
 from prudent.command_line.files import require_model_destination, require_table_destination, unwritable, write_table
 from prudent.command_line.reading import Reading, command
-from prudent.command_line.screen import bullets, counted, screen, sentence, share
+from prudent.command_line.screen import bullets, screen, sentence
 from prudent.errors import InputProblem
 from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted
 from prudent.propensity import Known
+from prudent.show import counted, percent
 from prudent.table import Log, take_rows
 
 HELD_OUT = 0.2
@@ -79,7 +80,7 @@ def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning) -> Non
     sentence(console, f"Learnt from {counted(report.rows, 'row')}, {report.rewarded:,} of them with action and reward.")
     sentence(console, f"  actions   {len(fitted.action_labels)}: {labels}{more}")
     sentence(console, f"  reward    '{reading.reward}', {better} is better")
-    gaps = share(1 - float(log.observed.mean()))
+    gaps = percent(1 - float(log.observed.mean()))
     sentence(console, f"  features  {counted(len(fitted.schema), 'column')}, {gaps} of the cells missing")
     members = counted(fitted.settings.members, "network")
     sentence(console, f"  training  {learning.model}, {members}, {counted(report.rounds, 'round')}")

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from prudent.command_line.files import STANDARD_OUTPUT, require_file_destination, write_text
 from prudent.command_line.reading import Reading
-from prudent.command_line.screen import bullets, counted, heading, screen, sentence, share, table
+from prudent.command_line.screen import bullets, heading, screen, sentence
 from prudent.errors import InputProblem
 from prudent.propensity import ActionOverlap, Boosted, Known, Overlap
+from prudent.show import TextTable, counted, percent
 from prudent.table import ActionSummary, GapPatterns, Log, LogSummary, gap_patterns
 
 MISSING_NAMED = 6
@@ -86,8 +87,8 @@ def show(inspection: Inspection, console: Console) -> None:
         f"{counted(len(summary.columns), 'column describes', 'columns describe')} the case.",
     )
     heading(console, "Columns")
-    columns = ((one.name, one.kind, share(one.gap_share), one.shows) for one in summary.columns)
-    console.print(table(["column", "kind", "gaps", "holds"], columns, words=["column", "kind", "holds"]))
+    columns = [(one.name, one.kind, percent(one.gap_share), one.shows) for one in summary.columns]
+    TextTable(["column", "kind", "gaps", "holds"], columns, words=["column", "kind", "holds"]).draw(console)
     _show_gaps(inspection, console)
     _show_actions(inspection, console)
     if inspection.overlap is not None:
@@ -112,14 +113,14 @@ def _show_gaps(inspection: Inspection, console: Console) -> None:
     empty = f", {counted(gaps.empty_rows, 'row')} with nothing observed" if gaps.empty_rows else ""
     sentence(
         console,
-        f"{share(gaps.gap_share)} of the cells are missing; {counted(gaps.complete_rows, 'complete row')}{empty}; "
+        f"{percent(gaps.gap_share)} of the cells are missing; {counted(gaps.complete_rows, 'complete row')}{empty}; "
         f"{counted(gaps.distinct_patterns, 'pattern')} of gaps, most often:",
     )
     names = [column.name for column in inspection.summary.columns]
-    patterns = (
-        (f"{count:,}", share(count / rows), _missing([names[i] for i in missing])) for missing, count in gaps.common
-    )
-    console.print(table(["rows", "share", "missing together"], patterns, words=["missing together"]))
+    patterns = [
+        (f"{count:,}", percent(count / rows), _missing([names[i] for i in missing])) for missing, count in gaps.common
+    ]
+    TextTable(["rows", "share", "missing together"], patterns, words=["missing together"]).draw(console)
 
 
 def _missing(names: list[str]) -> str:
@@ -133,8 +134,8 @@ def _show_actions(inspection: Inspection, console: Console) -> None:
     heading(console, f"Actions ('{reading.action}'), by '{reading.reward}' ({better} is better)")
     overlap = {str(one.action): one for one in inspection.overlap.actions} if inspection.overlap else {}
     rows = [_action_cells(one, summary.rewarded, overlap.get(str(one.label))) for one in summary.actions]
-    console.print(
-        table(["action", "rows", "share", "mean reward", "least likely", "worth rows"], rows, words=["action"])
+    TextTable(["action", "rows", "share", "mean reward", "least likely", "worth rows"], rows, words=["action"]).draw(
+        console
     )
     if overlap:
         whose = "its own rows, as logged" if reading.propensity else "all rows, estimated"
@@ -146,7 +147,7 @@ def _show_actions(inspection: Inspection, console: Console) -> None:
 
 
 def _action_cells(one: ActionSummary, rewarded: int, overlap: ActionOverlap | None) -> list[str]:
-    cells = [str(one.label), f"{one.rows:,}", share(one.rows / max(rewarded, 1)), f"{one.mean_reward:.4g}"]
+    cells = [str(one.label), f"{one.rows:,}", percent(one.rows / max(rewarded, 1)), f"{one.mean_reward:.4g}"]
     if overlap is None:
         return [*cells, "", ""]
     # the overlap also counts rows without a reward; here they are left out, as in the column 'rows'

@@ -15,12 +15,12 @@ from prudent.command_line.files import (
     write_table,
     write_text,
 )
-from prudent.command_line.screen import counted, screen, sentence
+from prudent.command_line.screen import screen, sentence
 from prudent.decide import Advice, Policy, Status
 from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
-from prudent.show import explanations_page
+from prudent.show import counted, explanations_page
 from prudent.table import did_you_mean, read_as_text, read_table
 
 ADVICE = (

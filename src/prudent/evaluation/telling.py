@@ -10,13 +10,12 @@ import numpy as np
 
 from prudent.evaluation.decisions import LOGGED, referred_rows
 from prudent.propensity import effective_sample_size
-from prudent.show import Columns, Figures, plain, plain_types, thousands
+from prudent.show import Figures, TextTable, one_line, plain_types, thousands
 
 if TYPE_CHECKING:
     from prudent.evaluation.evaluation import Evaluation
     from prudent.evaluation.intervals import Estimate
 
-TEXT_WIDTH = 100
 PAIRS_SHOWN = 10
 
 
@@ -68,17 +67,17 @@ def _headline(evaluation: Evaluation, policy: str, what: str) -> Estimate:
 # --- tables ---
 
 
-def summary_table(evaluation: Evaluation) -> Columns:
+def summary_table(evaluation: Evaluation) -> TextTable:
     """One row per policy, by the headline estimator."""
     figure, judging = figures(evaluation), evaluation.judging
     heads = ["policy", f"value, {_percent(judging.confidence)} interval", "more than as logged"]
     heads += [] if judging.below is None else [beyond(evaluation)]
     heads += [f"worst {_percent(judging.worst_share)}", "worth\nrows"]
-    return Columns(tuple(heads), tuple(_summary_row(evaluation, name, figure) for name in shown(evaluation)))
+    return TextTable(tuple(heads), tuple(_summary_row(evaluation, name, figure) for name in shown(evaluation)))
 
 
 def _summary_row(evaluation: Evaluation, name: str, figure: Callable[[float], str]) -> tuple[str, ...]:
-    cells = [plain(name), _with_interval(_headline(evaluation, name, "value"), figure)]
+    cells = [one_line(name), _with_interval(_headline(evaluation, name, "value"), figure)]
     cells += ["" if name == LOGGED else _with_interval(_headline(evaluation, name, "gain"), figure)]
     if evaluation.judging.below is not None:
         cells += [_with_interval(_headline(evaluation, name, "tail_share"), _share)]
@@ -86,7 +85,7 @@ def _summary_row(evaluation: Evaluation, name: str, figure: Callable[[float], st
     return (*cells, f"{effective_sample_size(evaluation.evidence(name).weights):,.0f}")
 
 
-def estimator_table(evaluation: Evaluation) -> Columns:
+def estimator_table(evaluation: Evaluation) -> TextTable:
     """Policies by estimators, each value with its standard error."""
     figure, names = figures(evaluation), [one.name for one in evaluation.judging.estimators]
 
@@ -95,17 +94,17 @@ def estimator_table(evaluation: Evaluation) -> Columns:
         return f"{figure(found.value)}±{figure(found.error)}"
 
     heads = ("policy", *(name.replace("-", "-\n").replace(" ", "\n") for name in names))
-    return Columns(heads, tuple((plain(one), *(cell(one, name) for name in names)) for one in shown(evaluation)))
+    return TextTable(heads, tuple((one_line(one), *(cell(one, name) for name in names)) for one in shown(evaluation)))
 
 
-def difference_table(evaluation: Evaluation) -> Columns:
+def difference_table(evaluation: Evaluation) -> TextTable:
     """Pairs of policies that were asked about; where these are many, the best one against the others."""
     figure = figures(evaluation)
     rows = [
-        (plain(one), plain(other), _with_interval(found, figure), _told_apart(evaluation, found))
+        (one_line(one), one_line(other), _with_interval(found, figure), _told_apart(evaluation, found))
         for one, other, found in _pairs(evaluation)
     ]
-    return Columns(("policy", "minus", "difference", "so it is"), tuple(rows))
+    return TextTable(("policy", "minus", "difference", "so it is"), rows, words=("policy", "minus", "so it is"))
 
 
 def _pairs(evaluation: Evaluation) -> list[tuple[str, str, Estimate]]:
@@ -185,7 +184,7 @@ def estimator_legend() -> str:
 def constant_sentences(evaluation: Evaluation) -> list[str]:
     """How the constant actions that are not shown fare."""
     figure, others = figures(evaluation), constants(evaluation)[1:]
-    told = [f"'{plain(name)}' ({figure(_headline(evaluation, name, 'value').value)})" for name in others]
+    told = [f"'{one_line(name)}' ({figure(_headline(evaluation, name, 'value').value)})" for name in others]
     if not told:
         return []
     if len(told) == 1:
@@ -197,7 +196,7 @@ def referred_sentences(evaluation: Evaluation) -> list[str]:
     rows = len(evaluation.log)
     counts = {name: referred(evaluation, name) for name in evaluation.asked}
     return [
-        f"'{plain(name)}' refers {count:,} of {rows:,} decisions to a person; they count as decided as logged."
+        f"'{one_line(name)}' refers {count:,} of {rows:,} decisions to a person; they count as decided as logged."
         for name, count in counts.items()
         if count
     ]
@@ -205,7 +204,7 @@ def referred_sentences(evaluation: Evaluation) -> list[str]:
 
 def verdicts(evaluation: Evaluation) -> list[str]:
     """Whether the log can answer, for each policy that was asked about."""
-    return [f"{plain(name)}: {evaluation.diagnose(name).verdict}" for name in evaluation.asked]
+    return [f"{one_line(name)}: {evaluation.diagnose(name).verdict}" for name in evaluation.asked]
 
 
 def warnings(evaluation: Evaluation) -> list[str]:
@@ -213,7 +212,7 @@ def warnings(evaluation: Evaluation) -> list[str]:
     concerned: dict[str, list[str]] = {}
     for name in evaluation.asked:
         for warning in evaluation.diagnose(name).warnings:
-            concerned.setdefault(warning, []).append(plain(name))
+            concerned.setdefault(warning, []).append(one_line(name))
     several = len(evaluation.asked) > 1
     return [
         warning if several and len(names) == len(evaluation.asked) else f"{', '.join(names)}: {warning}"
@@ -222,7 +221,7 @@ def warnings(evaluation: Evaluation) -> list[str]:
 
 
 def text(evaluation: Evaluation) -> str:
-    table = [line for part in summary_table(evaluation).parts(TEXT_WIDTH) for line in ("", *part.lines())]
+    table = ["", summary_table(evaluation).text()]
     sentences = [
         *(legend(evaluation), *constant_sentences(evaluation), *referred_sentences(evaluation)),
         *(*verdicts(evaluation), *warnings(evaluation), *evaluation.notes),

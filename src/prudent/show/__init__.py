@@ -1,13 +1,17 @@
-"""show."""
+"""Everything that people see: numbers, sentences, tables, pages and pictures, made from plain data (dictionaries,
+lists, numbers and texts) and never from objects of other rooms. Pictures are our own small SVG: a `Picture` holds marks
+(`Line`, `Area`, `Point`, `Text`), a `Scale` places numbers on it, and `scatter_lines` draws a whole chart."""
 
-from prudent.show.explanation.page import article as article
+from prudent.show.explanation.page import explanation_article as explanation_article
 from prudent.show.explanation.page import explanation_fragment as explanation_fragment
 from prudent.show.explanation.page import explanations_page as explanations_page
 from prudent.show.explanation.picture import explanation_picture as explanation_picture
 from prudent.show.explanation.text import explanation_text as explanation_text
+from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types
 from prudent.show.numbers import Figures as Figures
+from prudent.show.numbers import counted as counted
 from prudent.show.numbers import percent as percent
 from prudent.show.numbers import thousands as thousands
 from prudent.show.pages import document as document
@@ -15,12 +19,15 @@ from prudent.show.pages import table as table
 from prudent.show.pictures.axes import MARGIN as MARGIN
 from prudent.show.pictures.axes import Scale as Scale
 from prudent.show.pictures.axes import across as across
+from prudent.show.pictures.axes import nice_ticks as nice_ticks
 from prudent.show.pictures.axes import upwards as upwards
 from prudent.show.pictures.charts import Series as Series
 from prudent.show.pictures.charts import Spot as Spot
 from prudent.show.pictures.charts import Style as Style
 from prudent.show.pictures.charts import labels_beside as labels_beside
 from prudent.show.pictures.charts import scatter_lines as scatter_lines
+from prudent.show.pictures.palette import CHOSEN as CHOSEN
+from prudent.show.pictures.palette import FADED as FADED
 from prudent.show.pictures.palette import GUARANTEE as GUARANTEE
 from prudent.show.pictures.palette import INK as INK
 from prudent.show.pictures.palette import OTHERS as OTHERS
@@ -29,6 +36,7 @@ from prudent.show.pictures.palette import RULE as RULE
 from prudent.show.pictures.palette import SERIES as SERIES
 from prudent.show.pictures.palette import SOFT as SOFT
 from prudent.show.pictures.palette import WARNING as WARNING
+from prudent.show.pictures.palette import WASH as WASH
 from prudent.show.pictures.palette import Colour as Colour
 from prudent.show.pictures.picture import SHAPES as SHAPES
 from prudent.show.pictures.picture import Area as Area
@@ -37,7 +45,10 @@ from prudent.show.pictures.picture import Element as Element
 from prudent.show.pictures.picture import Line as Line
 from prudent.show.pictures.picture import Picture as Picture
 from prudent.show.pictures.picture import Point as Point
+from prudent.show.pictures.picture import Shape as Shape
 from prudent.show.pictures.picture import Text as Text
-from prudent.show.pictures.text import escaped as escaped
-from prudent.show.pictures.text import plain as plain
-from prudent.show.tables import Columns as Columns
+from prudent.show.tables import TextTable as TextTable
+from prudent.show.text import one_line as one_line
+from prudent.show.text import text_width as text_width
+from prudent.show.text import wrapped as wrapped
+from prudent.show.text import xml_text as xml_text

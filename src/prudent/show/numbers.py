@@ -1,4 +1,4 @@
-"""How numbers are written: rewards with the same decimals, shares in percent."""
+"""How numbers are written: rewards with the same decimals, shares in percent, counts with their noun."""
 
 import math
 from collections.abc import Iterable
@@ -61,11 +61,20 @@ def _signed(digits: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Whole percents, but neither none of what is there nor all of what is not.
+    """A share in whole percents; only an exact 0 or 1 is written 0% or 100%.
 
     >>> percent(0.244), percent(0.0004), percent(0.9999), percent(1.0)
-    ('24 %', 'under 1 %', 'over 99 %', '100 %')
+    ('24%', '<1%', '>99%', '100%')
     """
     if 0 < share < 0.005:
-        return "under 1 %"
-    return "over 99 %" if 0.995 <= share < 1 - 1e-6 else f"{share:.0%}".replace("%", " %")
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 - 1e-6 else f"{share:.0%}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(3000, "row")
+    ('1 row', '3,000 rows')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from prudent.show.pictures.text import escaped
+from prudent.show.text import xml_text
 
 STYLE = """
 .prudent{--ink:#1f2a35;--soft:#566370;--rule:#dfe4e8;--paper:#fff;--wash:#e2eefa;--chosen:#0b5fa5;--warning:#b8480a;
@@ -59,22 +59,23 @@ def document(title: str, body: str, style: str = "", head: str = "") -> str:
     """One self-contained page of articles of class `prudent`; all but the title are HTML and CSS as they stand."""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}<title>{escaped(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}'
+        f"<title>{xml_text(title)}</title>\n"
         f"<style>{PAGE_STYLE}{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str] = (), css: str = "") -> str:
     """A table of texts that scrolls by itself where the screen is narrow; `kinds` are the classes of its rows."""
-    head = "".join(f'<th scope="col">{escaped(own)}</th>' for own in heads)
+    head = "".join(f'<th scope="col">{xml_text(own)}</th>' for own in heads)
     body = "".join(_line(row, kind) for row, kind in zip(rows, kinds or [""] * len(rows), strict=True))
     whole = f"<table{css_class(css)}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f'<div class="scroll">{whole}</div>'
 
 
 def _line(row: Sequence[Any], kind: str) -> str:
-    cells = "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])
-    return f'<tr{css_class(kind)}><th scope="row">{escaped(row[0])}</th>{cells}</tr>'
+    cells = "".join(f"<td>{xml_text(cell)}</td>" for cell in row[1:])
+    return f'<tr{css_class(kind)}><th scope="row">{xml_text(row[0])}</th>{cells}</tr>'
 
 
 def css_class(name: str) -> str:

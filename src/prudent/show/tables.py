@@ -1,62 +1,99 @@
-"""A table of texts that fits any width: where it is too wide it becomes several."""
+"""Tables of texts, drawn by rich for a terminal, a pipe or `print`. A table that is too wide becomes several."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-NAME_WIDTH = 28  # a longer name is wrapped, so that it leaves room for the numbers
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+
+PRINTED_WIDTH = 100
+"""Characters in a line of what `print` shows."""
+WORDS_WIDTH = 28
+"""Longer words are wrapped, so that they leave room for the numbers."""
 BETWEEN_COLUMNS = 3
 
 
 @dataclass(frozen=True)
-class Columns:
-    """A table of texts; its first column names the rows. A head may have several lines."""
+class TextTable:
+    """A table of texts; its first column names the rows. A heading may have several lines.
 
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    words: headings of the columns that hold words, which are left-aligned and may wrap; all others hold numbers.
+        Default: the first column.
+    """
 
-    def parts(self, width: int) -> list[Columns]:
-        """As many tables as it takes for each to be at most so wide; every one begins with the names.
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Sequence[str] = ()
 
-        >>> table = Columns(("policy", "value", "gain"), (("a", "1.25", "0.50"),))
-        >>> [part.heads for part in table.parts(16)]
+    def parts(self, width: int) -> list[TextTable]:
+        """The same in tables of at most this width if possible; rich would cut the numbers. Each begins with the names.
+
+        >>> table = TextTable(("policy", "value", "gain"), (("a", "1.25", "0.50"),))
+        >>> [part.headings for part in table.parts(16)]
         [('policy', 'value'), ('policy', 'gain')]
         """
-        columns = range(1, len(self.heads))
-        groups = self._packed(width, most=len(columns))
-        # as even as they may be: the last table should not be left with a single column
-        even = self._packed(width, most=-(-len(columns) // len(groups)))
+        groups = self._packed(width, most=len(self.headings) - 1)
+        # of equal size if possible: the last table should not be left with a single column
+        even = self._packed(width, most=-(-(len(self.headings) - 1) // len(groups)))
         return [self._only(group) for group in (even if len(even) == len(groups) else groups)]
 
     def _packed(self, width: int, most: int) -> list[list[int]]:
         """The numbers of the columns of each table, at most `most` beside the names."""
-        widths = [max(map(len, "\n".join(column).split("\n"))) for column in zip(self.heads, *self.rows, strict=True)]
-        names = min(widths[0], NAME_WIDTH)
+        names, *others = (self._width(column) for column in range(len(self.headings)))
         groups, used = [[0]], names
-        for at, own in enumerate(widths[1:], 1):
-            full = used + BETWEEN_COLUMNS + own > width or len(groups[-1]) > most
+        for column, needed in enumerate(others, 1):
+            full = used + BETWEEN_COLUMNS + needed > width or len(groups[-1]) > most
             if full and len(groups[-1]) > 1:
                 groups.append([0])
                 used = names
-            groups[-1].append(at)
-            used += BETWEEN_COLUMNS + own
+            groups[-1].append(column)
+            used += BETWEEN_COLUMNS + needed
         return groups
 
-    def _only(self, chosen: Sequence[int]) -> Columns:
-        return Columns(
-            tuple(self.heads[at] for at in chosen), tuple(tuple(row[at] for at in chosen) for row in self.rows)
-        )
+    def _width(self, column: int) -> int:
+        cells = [self.headings[column], *(row[column] for row in self.rows)]
+        longest = max(cell_len(line) for cell in cells for line in cell.split("\n"))
+        return min(longest, WORDS_WIDTH) if self._holds_words(column) else longest
 
-    def lines(self) -> list[str]:
-        """Aligned: names to the left, numbers to the right."""
-        heads = [head.split("\n") for head in self.heads]
-        tallest = max(map(len, heads))
-        padded = [[*[""] * (tallest - len(head)), *head] for head in heads]
-        rows = [*zip(*padded, strict=True), *self.rows]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(self.heads))]
-        gap = " " * BETWEEN_COLUMNS
-        return [
-            gap.join([f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))])
-            for row in rows
-        ]
+    def _holds_words(self, column: int) -> bool:
+        return self.headings[column] in self.words if self.words else column == 0
+
+    def _only(self, columns: Sequence[int]) -> TextTable:
+        rows = tuple(tuple(row[column] for column in columns) for row in self.rows)
+        return replace(self, headings=tuple(self.headings[column] for column in columns), rows=rows)
+
+    def draw(self, console: Console) -> None:
+        """On a console, in as many parts as its width needs."""
+        for index, part in enumerate(self.parts(console.width)):
+            if index:
+                console.print()
+            console.print(part._rich())
+
+    def _rich(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+        for column, heading in enumerate(self.headings):
+            if self._holds_words(column):
+                table.add_column(heading, overflow="fold")
+            else:
+                table.add_column(heading, justify="right", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def text(self, width: int = PRINTED_WIDTH) -> str:
+        """As lines without colours.
+
+        >>> print(TextTable(("policy", "value"), (("a", "1.25"), ("best", "12.5"))).text())
+        policy   value
+        ──────────────
+        a         1.25
+        best      12.5
+        """
+        output = io.StringIO()
+        self.draw(Console(file=output, width=width, color_system=None, markup=False, emoji=False, highlight=False))
+        return "\n".join(line.rstrip() for line in output.getvalue().splitlines())

@@ -16,7 +16,7 @@ from prudent.command_line.demo.telling import (
     what_to_measure,
 )
 from prudent.command_line.demo.ways import CAREFUL, STRATEGIES, Outcome, number
-from prudent.show import Line, Picture, article, document, escaped, table
+from prudent.show import Line, Picture, document, explanation_article, table, xml_text
 from prudent.worlds.insulin.pictures import NO_BETTER, NOT_RECORDED, Course, glucose_picture
 
 Steps = Sequence[tuple[str, Sequence[str]]]
@@ -56,7 +56,12 @@ white-space:pre-wrap}}
 
 
 def page(told: Demonstration, steps: Steps) -> str:
-    articles = (_overview(told), _meals(told), article(told.explained.to_dict()), _measuring_and_next(told, steps))
+    articles = (
+        _overview(told),
+        _meals(told),
+        explanation_article(told.explained.to_dict()),
+        _measuring_and_next(told, steps),
+    )
     return document(headline(told), "\n".join(articles), STYLE, f"{MARK}\n")
 
 
@@ -72,7 +77,7 @@ def _article(*parts: str) -> str:
 
 def _paragraphs(sentences: Sequence[str], css: str = "") -> str:
     kind = f' class="{css}"' if css else ""
-    return "\n".join(f"<p{kind}>{escaped(sentence)}</p>" for sentence in sentences)
+    return "\n".join(f"<p{kind}>{xml_text(sentence)}</p>" for sentence in sentences)
 
 
 def _overview(told: Demonstration) -> str:
@@ -83,7 +88,7 @@ def _overview(told: Demonstration) -> str:
     drawn = frontier_picture(told.outcomes).svg()
     return _article(
         '<p class="row">A demonstration of prudent · virtual patients</p>',
-        f"<h1>{escaped(headline(told))}</h1>",
+        f"<h1>{xml_text(headline(told))}</h1>",
         _paragraphs(what_happened(told), "why"),
         _paragraphs([VIRTUAL], "note"),
         f"<h2>{told.advised:,} new meals: what is true, and what the log had said</h2>",
@@ -91,13 +96,13 @@ def _overview(told: Demonstration) -> str:
         _paragraphs([REWARD], "soft"),
         _paragraphs(what_the_log_said(told)),
         "<h2>What caution costs, and what it spares</h2>",
-        f'<figure class="frontier">{drawn}<figcaption>{escaped(caption)}</figcaption></figure>',
+        f'<figure class="frontier">{drawn}<figcaption>{xml_text(caption)}</figcaption></figure>',
     )
 
 
 def _ways(told: Demonstration) -> str:
     heads = ("way to dose", "mean reward", "bad", "under 70", "under 54")
-    head = "".join(f'<th scope="col">{escaped(own)}</th>' for own in heads)
+    head = "".join(f'<th scope="col">{xml_text(own)}</th>' for own in heads)
     body = "\n".join(_way(told, own) for own in told.outcomes)
     return (
         f'<div class="scroll"><table class="numbers ways"><thead><tr>{head}</tr></thead>\n'
@@ -106,12 +111,12 @@ def _ways(told: Demonstration) -> str:
 
 
 def _way(told: Demonstration, own: Outcome) -> str:
-    said = [f"<small>log: {escaped(words)}</small>" if words else "" for words in own.said]
+    said = [f"<small>log: {xml_text(words)}</small>" if words else "" for words in own.said]
     notes = [*said, "", ""]
-    cells = "".join(f"<td>{escaped(figure)}{note}</td>" for figure, note in zip(own.figures, notes, strict=True))
+    cells = "".join(f"<td>{xml_text(figure)}{note}</td>" for figure, note in zip(own.figures, notes, strict=True))
     kind = " class=about" if own.name == CAREFUL else "" if own.name in STRATEGIES else " class=others"
-    name = f'<span class="mark">{mark(own.name)}</span>{escaped(own.name)}'
-    words = f'<span class="meaning">{escaped(meaning(told, own.name))}</span>'
+    name = f'<span class="mark">{mark(own.name)}</span>{xml_text(own.name)}'
+    words = f'<span class="meaning">{xml_text(meaning(told, own.name))}</span>'
     return f'<tr{kind}><th scope="row">{name}{words}</th>{cells}</tr>'
 
 
@@ -136,11 +141,11 @@ def _meal(meal: ShownMeal, told: Demonstration) -> str:
     below = ", explained below" if meal.row == told.explained.row else ""
     title = f"Meal {meal.row + 1}: {meal.why}{below}"
     record = "".join(
-        f"<div{' class=gap' if cell == NOT_RECORDED else ''}><dt>{escaped(name)}</dt><dd>{escaped(cell)}</dd></div>"
+        f"<div{' class=gap' if cell == NOT_RECORDED else ''}><dt>{xml_text(name)}</dt><dd>{xml_text(cell)}</dd></div>"
         for name, cell in meal.record
     )
     return (
-        f'<section class="meal"><h2>{escaped(title)}</h2>\n<dl class="record">{record}</dl>\n'
+        f'<section class="meal"><h2>{xml_text(title)}</h2>\n<dl class="record">{record}</dl>\n'
         f"<figure>{glucose_picture(meal.courses, title).svg()}</figure>\n{_courses(meal.courses)}</section>"
     )
 
@@ -150,13 +155,13 @@ def _courses(courses: Sequence[Course]) -> str:
     for own in courses:
         stroke = Picture(26, 12, (Line(((1, 6), (25, 6)), own.colour, 2.4, own.dash),), f"{own.units:g} units").svg()
         cells = "".join(
-            f"<td>{escaped(cell)}</td>" for cell in (f"{own.lowest:.0f}", f"{own.late:.0f}", number(own.reward))
+            f"<td>{xml_text(cell)}</td>" for cell in (f"{own.lowest:.0f}", f"{own.late:.0f}", number(own.reward))
         )
         who = ", ".join(name for name in own.who if name != NO_BETTER) + f" · {NO_BETTER}" * (NO_BETTER in own.who)
         units = f"{own.units:g} unit{'' if own.units == 1 else 's'}"
         lines.append(
             f'<tr><th scope="row"><span class="stroke">{stroke}</span>{units}'
-            f'<span class="meaning">{escaped(who)}</span></th>{cells}</tr>'
+            f'<span class="meaning">{xml_text(who)}</span></th>{cells}</tr>'
         )
     heads = "".join(f'<th scope="col">{own}</th>' for own in ("dose, by", "lowest", "mean, 2 to 4 h", "reward"))
     return (
@@ -181,5 +186,5 @@ def _measuring_and_next(told: Demonstration, steps: Steps) -> str:
     parts.append("<h2>Next</h2>")
     for sentence, commands in steps:
         parts.append(_paragraphs([sentence]))
-        parts.append("<pre>" + "\n".join(escaped(one) for one in commands) + "</pre>" if commands else "")
+        parts.append("<pre>" + "\n".join(xml_text(one) for one in commands) + "</pre>" if commands else "")
     return _article(*(part for part in parts if part))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.decide.strategies import Comparison, Strategy
-from prudent.show import Figures, percent, plain
+from prudent.show import Figures, one_line, percent
 from prudent.table import ActionLabel
 
 
@@ -37,7 +37,7 @@ class Grounds:
         return self.permitted & self.reaches_floor
 
     def name(self, index: int) -> str:
-        return plain(self.labels[index])
+        return one_line(self.labels[index])
 
     def score(self, index: int) -> str:
         """What the strategy says of an action, in words."""
@@ -71,7 +71,7 @@ def _below_floor(grounds: Grounds, fallback: str | None) -> str:
         f"No action's worst plausible case reaches the floor of {grounds.figures(grounds.floor)}; "
         f"the best candidate, {grounds.name(best)}, could be as bad as {grounds.figures(grounds.worst[best])}."
     )
-    return sentence if fallback is None else f"{sentence} So the fallback, {plain(fallback)}, is given."
+    return sentence if fallback is None else f"{sentence} So the fallback, {one_line(fallback)}, is given."
 
 
 def _alone(grounds: Grounds) -> str:

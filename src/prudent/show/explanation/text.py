@@ -6,7 +6,7 @@ from typing import Any
 
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
-from prudent.show.pictures.text import plain
+from prudent.show.text import one_line
 
 NOT_ALLOWED = " (not allowed)"
 
@@ -27,7 +27,7 @@ def explanation_text(case: Facts) -> str:
 def headline(case: Facts) -> str:
     if case["action"] is None:
         return "No action is recommended"
-    return f"{'Fallback' if case['status_code'] == 'fallback' else 'Recommended'}: {plain(case['action'])}"
+    return f"{'Fallback' if case['status_code'] == 'fallback' else 'Recommended'}: {one_line(case['action'])}"
 
 
 def figures(case: Facts) -> Figures:
@@ -40,13 +40,13 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
     figure = figures(case)
     always: list[tuple[str, Callable[[Facts], str]]] = [
         ("expected", lambda price: figure(price["expected_reward"])),
-        ("5 % to 95 %", lambda price: f"{figure(price['low_reward'])} to {figure(price['high_reward'])}"),
+        ("5% to 95%", lambda price: f"{figure(price['low_reward'])} to {figure(price['high_reward'])}"),
         ("worst plausible", lambda price: figure(price["worst_reward"])),
         ("chance best", lambda price: percent(price["chance_best"])),
     ]
     optional = {"guaranteed": "guaranteed_reward", "doubt": "doubt", "noise": "noise", "cost": "cost"}
     optional = {head: key for head, key in optional.items() if any(price[key] for price in case["prices"])}
-    heads = [plain(case["action_name"]), *(head for head, _ in always), *optional]
+    heads = [one_line(case["action_name"]), *(head for head, _ in always), *optional]
     rows = [
         [action_name(price), *(write(price) for _, write in always), *(figure(price[key]) for key in optional.values())]
         for price in case["prices"]
@@ -55,7 +55,7 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
 
 
 def action_name(price: Facts) -> str:
-    return plain(price["action"]) + ("" if price["allowed"] else NOT_ALLOWED)
+    return one_line(price["action"]) + ("" if price["allowed"] else NOT_ALLOWED)
 
 
 def _aligned(case: Facts) -> list[str]:
@@ -83,8 +83,8 @@ def certainty(case: Facts) -> list[str]:
 
 def change_sentences(case: Facts) -> list[str]:
     return [
-        f"If {plain(change['attribute'])} turned out {plain(change['values'])} (chance {percent(change['chance'])}), "
-        f"{plain(change['action'])} would be recommended instead."
+        f"If {one_line(change['attribute'])} turned out {one_line(change['values'])} "
+        f"(chance {percent(change['chance'])}), {one_line(change['action'])} would be recommended instead."
         for change in case["changes"]
     ]
 
@@ -96,8 +96,8 @@ def measuring_sentences(case: Facts) -> list[str]:
         return ["No missing cell is worth measuring for this decision alone."]
     best = next(gap for gap in case["measurements"] if gap["attribute"] == case["measure_next"])
     after = ", after its cost" if best["cost"] else ""
-    worth = f"{gain(case, best['gain'])} {plain(case['reward_name'])} {case['gain_measure']}{after}"
-    return [f"Most worth measuring first: {plain(best['attribute'])} ({worth})"]
+    worth = f"{gain(case, best['gain'])} {one_line(case['reward_name'])} {case['gain_measure']}{after}"
+    return [f"Most worth measuring first: {one_line(best['attribute'])} ({worth})"]
 
 
 def gain(case: Facts, number: float) -> str:
@@ -109,12 +109,12 @@ def gain(case: Facts, number: float) -> str:
 
 
 def known_cell(value: Any) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else plain(value)
+    return f"{value:.7g}" if isinstance(value, float) else one_line(value)
 
 
 def guessed_cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else plain(value)
+    return f"{value:.4g}" if isinstance(value, float) else one_line(value)
 
 
 def _listed(values: Facts, write: Callable[[Any], str]) -> str:
-    return ", ".join(f"{plain(name)} = {write(value)}" for name, value in values.items())
+    return ", ".join(f"{one_line(name)} = {write(value)}" for name, value in values.items())

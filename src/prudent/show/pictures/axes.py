@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from prudent.show.numbers import power_of_ten, thousands
 from prudent.show.pictures.palette import INK, RULE, SOFT
 from prudent.show.pictures.picture import Box, Element, Line, Text
-from prudent.show.pictures.text import text_width
+from prudent.show.text import text_width
 
 MARGIN, TICK_SIZE = 22.0, 11.0
 

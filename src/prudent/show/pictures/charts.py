@@ -10,7 +10,7 @@ from prudent.errors import InputProblem
 from prudent.show.pictures.axes import MARGIN, TICK_SIZE, Scale, across, named, upwards
 from prudent.show.pictures.palette import INK, SERIES, SOFT, Colour
 from prudent.show.pictures.picture import SHAPES, Box, Element, Line, Picture, Point, Shape, Text
-from prudent.show.pictures.text import plain, shortened, text_width, wrapped
+from prudent.show.text import one_line, shortened, text_width, wrapped
 
 DASHES = ("", "7 4", "2 4")
 
@@ -95,13 +95,13 @@ def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[E
     room = width - 2 * MARGIN
     elements: list[Element] = []
     y = MARGIN + 10
-    for line in wrapped(plain(title), room, 16, bold=True):
+    for line in wrapped(one_line(title), room, 16, bold=True):
         elements.append(Text(MARGIN, y, line, 16, bold=True))
         y += 20
     y += 4
     x = MARGIN
     for at, one in enumerate(series):
-        name = shortened(plain(one.name), room - 34, 12)
+        name = shortened(one_line(one.name), room - 34, 12)
         needed = 34 + text_width(name, 12)
         if x > MARGIN and x + needed > width - MARGIN:
             x, y = MARGIN, y + 19
@@ -119,7 +119,7 @@ def _placed(series: Sequence[Series], x_scale: Scale, y_scale: Scale) -> tuple[l
     for at, one in enumerate(series):
         style = _style(at)
         for run in _runs(one.points):
-            own = [Spot(x_scale(p[0]), y_scale(p[1]), plain(p[2]) if len(p) > 2 else "", style) for p in run]
+            own = [Spot(x_scale(p[0]), y_scale(p[1]), one_line(p[2]) if len(p) > 2 else "", style) for p in run]
             spots += own
             if one.joined and len(own) > 1:
                 lines.append(Line(tuple((spot.x, spot.y) for spot in own), style.colour, 2, style.dash))

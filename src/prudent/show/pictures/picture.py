@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from prudent.show.pictures.palette import INK, PAPER, Colour
-from prudent.show.pictures.text import escaped, plain, shortened, text_width
+from prudent.show.text import one_line, shortened, text_width, xml_text
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 Shape = Literal["circle", "square", "diamond", "triangle", "bar", "cross"]
@@ -89,7 +89,7 @@ class Point(Element):
     tip: str = ""
 
     def svg(self) -> str:
-        tip = f"<title>{escaped(self.tip)}</title>" if self.tip else ""
+        tip = f"<title>{xml_text(self.tip)}</title>" if self.tip else ""
         return f"<g>{tip}{self._outline()}</g>"
 
     def _outline(self) -> str:
@@ -130,7 +130,7 @@ class Text(Element):
     @classmethod
     def fitted(cls, x: float, y: float, text: object, room: float, size: float = 12.0, **how: object) -> Text:
         """Cut to the room there is; what was cut is told when the pointer rests on it."""
-        whole = plain(text)
+        whole = one_line(text)
         short = shortened(whole, room, size, bool(how.get("bold")))
         return cls(x, y, short, size, tip="" if short == whole else whole, **how)  # type: ignore[arg-type]
 
@@ -144,10 +144,10 @@ class Text(Element):
         anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         bold = ' font-weight="bold"' if self.bold else ""
         halo = f'<g {_stroke(PAPER)} stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
-        tip = f"<title>{escaped(self.tip)}</title>" if self.tip else ""
+        tip = f"<title>{xml_text(self.tip)}</title>" if self.tip else ""
         text = (
             f'<text x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"{anchor}{bold} '
-            f"{_fill(self.colour)}>{tip}{escaped(self.text)}</text>"
+            f"{_fill(self.colour)}>{tip}{xml_text(self.text)}</text>"
         )
         return f"{halo}{text}</g>" if self.halo else text
 
@@ -169,13 +169,13 @@ class Picture:
     def svg(self) -> str:
         """One self-contained SVG: no scripts, no fonts and nothing else from outside."""
         body = "\n".join(element.svg() for element in self.elements)
-        described = f"<desc>{escaped(self.description)}</desc>" if self.description else ""
+        described = f"<desc>{xml_text(self.description)}</desc>" if self.description else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="prudent-picture" role="img" '
-            f'aria-label="{escaped(self.title)}" viewBox="0 0 {_number(self.width)} {_number(self.height)}" '
+            f'aria-label="{xml_text(self.title)}" viewBox="0 0 {_number(self.width)} {_number(self.height)}" '
             f'width="{_number(self.width)}" height="{_number(self.height)}" '
             f'style="max-width:100%;height:auto" font-family="{FONT}">\n'
-            f"<title>{escaped(self.title)}</title>{described}\n"
+            f"<title>{xml_text(self.title)}</title>{described}\n"
             f"<style>{_dark(self._colours())}</style>\n"
             f"{Area(Box(0, 0, self.width, self.height), PAPER, rounded=6).svg()}\n{body}\n</svg>\n"
         )

@@ -9,7 +9,7 @@ from prudent.show.numbers import Figures
 from prudent.show.pictures.axes import MARGIN, Scale, across
 from prudent.show.pictures.palette import CHOSEN, FADED, GUARANTEE, INK, OTHERS, SOFT, WARNING, WASH
 from prudent.show.pictures.picture import Area, Box, Element, Line, Picture, Point, Text
-from prudent.show.pictures.text import plain, text_width, wrapped
+from prudent.show.text import one_line, text_width, wrapped
 
 ROW = 28.0
 SHORTEST_LABEL, LONGEST_LABEL = 40.0, 230.0
@@ -67,7 +67,7 @@ def price_rows(
     room = width - 2 * MARGIN
     elements: list[Element] = [
         Text(MARGIN, MARGIN + 10 + 20 * at, line, 16, bold=True)
-        for at, line in enumerate(wrapped(plain(title), room, 16, bold=True))
+        for at, line in enumerate(wrapped(one_line(title), room, 16, bold=True))
     ]
     layout = _Layout.of(rows, floor, MARGIN + 20 * len(elements) + 24, width)
     panel = layout.panel
@@ -81,7 +81,7 @@ def price_rows(
         elements += _marks(row, y, layout) + _words(row, y, layout)
     legend, bottom = _legend(rows, panel.bottom + 62, width)
     elements += legend
-    for line in wrapped(plain(note), room, 11):
+    for line in wrapped(one_line(note), room, 11):
         bottom += 18
         elements.append(Text(MARGIN, bottom, line, 11, colour=SOFT))
     return Picture(width, bottom + 16, tuple(elements), title, _told(rows, layout.figures))
@@ -97,7 +97,7 @@ def _is_finite(number: float | None) -> TypeGuard[float]:
 
 
 def _name(row: PriceRow) -> str:
-    return plain(row.label) + ("" if row.allowed else NOT_ALLOWED)
+    return one_line(row.label) + ("" if row.allowed else NOT_ALLOWED)
 
 
 def _bands(rows: Sequence[PriceRow], layout: _Layout) -> list[Element]:
@@ -152,7 +152,7 @@ def _legend(rows: Sequence[PriceRow], y: float, width: float) -> tuple[list[Elem
     """Each kind of mark with its word, in as many lines as it needs; and where it ends."""
     shown: list[tuple[str, Element]] = [
         ("expected", Point(9, -4, "circle", 5.5, OTHERS)),
-        ("5 % to 95 % of the plausible cases", Area(Box(0, -8, 18, 0), OTHERS, rounded=4, opacity=0.35)),
+        ("5% to 95% of the plausible cases", Area(Box(0, -8, 18, 0), OTHERS, rounded=4, opacity=0.35)),
         ("worst plausible case", Point(9, -4, "bar", 7, OTHERS)),
     ]
     if any(_is_finite(row.guarantee) for row in rows):

@@ -1,19 +1,20 @@
-"""Text in pictures: how wide it is, and how it is cut or wrapped to fit."""
+"""Text for pictures and pages: without control characters, escaped, and cut or wrapped to a width."""
 
 import unicodedata
-from html import escape
+
+from markupsafe import escape
 
 NARROW, SLIM, WIDE = "ijl|!'.,:;` ", '()[]{}/\\-ftrI"', "mwMWQG@%—→…Ω∞"
 
 
-def plain(text: object) -> str:
-    """One line without control characters, which XML cannot hold."""
+def one_line(text: object) -> str:
+    """The text on one line, without control characters, which XML cannot hold."""
     return " ".join("".join(" " if _unprintable(sign) else sign for sign in str(text)).split())
 
 
-def escaped(text: object) -> str:
-    """Plain text, safe inside an element and inside a quoted attribute."""
-    return escape(plain(text), quote=True)
+def xml_text(text: object) -> str:
+    """One line that is safe inside an element and inside a quoted attribute."""
+    return str(escape(one_line(text)))
 
 
 def _unprintable(sign: str) -> bool:
@@ -21,7 +22,7 @@ def _unprintable(sign: str) -> bool:
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """About how wide a line of text is: rather a little too wide, since the reader's font is not known.
+    """About how wide a line of text is; a little too wide on purpose, since the reader's font is not known.
 
     >>> 38 < text_width("reward", 12) < 46
     True
