@@ -18,7 +18,7 @@ _HANDLE_ARRAYS = (
     *(f"prudent.{room}" for room in ("checks", "models", "networks", "propensity.learners", "worlds")),
     *(
         f"prudent.decide.{name}"
-        for name in ("advice", "caution", "choice", "completions", "explanation", "measure.gains")
+        for name in ("advice", "caution", "choice", "completions", "explanation", "measure.filling")
     ),
     *(f"prudent.decide.{name}" for name in ("model", "plausible_mass", "plausible_set", "policy", "pricing", "search")),
     "prudent.decide.strategies",

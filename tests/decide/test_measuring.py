@@ -8,7 +8,7 @@ from jax.scipy.special import ndtri
 
 import prudent
 from prudent.decide import Completions, Model, PlausibleSet, PriceTable, turning_points, value_of_measuring
-from prudent.decide.measure.gains import Attributes, Draws, record_gains
+from prudent.decide.measure.filling import Attributes, Draws, record_gains
 from prudent.models import FitReport, Fitted
 from prudent.table import Column, Schema
 from prudent.worlds import DosingWorld

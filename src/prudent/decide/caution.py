@@ -43,6 +43,6 @@ def action_costs(costs: Mapping[ActionLabel, float] | None, labels: tuple[Action
     known = [label_text(str(label)) for label in labels]
     for label, cost in spelled.items():
         if label not in known:
-            raise InputProblem(f"The cost of '{label}' is for no action of the log; those are {', '.join(known)}.")
+            raise InputProblem(f"The cost of '{label}' is not for an action of the log; those are {', '.join(known)}.")
         require(is_number(cost), "policy", "costs", f"be a number for '{label}'", cost)
     return np.array([spelled.get(label, 0.0) for label in known], np.float32)

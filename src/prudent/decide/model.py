@@ -140,8 +140,8 @@ def price_completions(
     doubt = jnp.var(prices, axis=1, ddof=1) if model.members > 1 else None
     noise = None
     if isinstance(model, HasDoubt):
-        own = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
-        doubt, noise = own if doubt is None else own + doubt, jax.vmap(model.noise)(values)
+        within = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
+        doubt, noise = within if doubt is None else within + doubt, jax.vmap(model.noise)(values)
     doubt = None if doubt is None else jnp.sqrt(doubt)
     return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, doubt, noise)
 

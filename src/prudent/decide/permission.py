@@ -25,7 +25,7 @@ def allowed_actions(
 ) -> np.ndarray:
     """[row, action]: True where the action may be recommended.
 
-    A label that the log never took can be allowed without harm: it is still never recommended.
+    A label that never occurs in the log may be allowed: it is still never recommended.
     """
     if allowed is None:
         return np.ones((rows, len(labels)), bool)
@@ -38,11 +38,11 @@ def allowed_actions(
             f"'allowed' has {len(lists)} entries for {rows} rows. Give one collection of actions per row."
         )
     names = [label_text(label) for label in labels]
-    return np.array([[own is None or name in own for name in names] for own in _as_text(lists)])
+    return np.array([[row is None or name in row for name in names] for row in _as_text(lists)])
 
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
-    """Rows as a rule sees them: every column of the table, also those the model does not know."""
+    """Rows as a user's rule sees them: every column of the table, including those the model does not know."""
     table = to_table(frame)
     columns = {name: table.cells(name).to_list() for name in table.names}
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -51,13 +51,13 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
 def _given(allowed: Any) -> list[list[ActionLabel] | None]:
     collections = (list, tuple, set, frozenset, np.ndarray)
     listed = list(allowed) if isinstance(allowed, collections) else [allowed]
-    for own in listed:
-        if own is not None and not isinstance(own, collections):
+    for row in listed:
+        if row is not None and not isinstance(row, collections):
             raise InputProblem(
                 f"'allowed' must be one collection of actions per row (or None for any), or the name of a column. "
-                f"Got {own!r} instead."
+                f"Got {row!r} instead."
             )
-    return [None if own is None else list(own) for own in listed]
+    return [None if row is None else list(row) for row in listed]
 
 
 def _listed(frame: Any, column: str) -> list[list[str] | None]:
@@ -69,4 +69,4 @@ def _listed(frame: Any, column: str) -> list[list[str] | None]:
 def _as_text(lists: list[Any]) -> list[set[str] | None]:
     # labels in the spelling of the log's: 1.0 and "1" are one action; few labels stand in many rows
     spelled = cache(label_text)
-    return [None if own is None else {spelled(str(label)) for label in own} for own in lists]
+    return [None if row is None else {spelled(str(label)) for label in row} for row in lists]

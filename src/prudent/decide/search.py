@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float
 from prudent.decide.caution import Caution
 from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.model import HasDensity, Model, price_completions
-from prudent.errors import is_whole, require
+from prudent.errors import check, whole
 from prudent.networks import Layout
 
 SWITCHES_TRIED = 4
@@ -27,7 +27,7 @@ FIRST_STEP, AFTER_SUCCESS, AFTER_FAILURE = 1.5, 1.2, 0.4
 
 
 class Search(eqx.Module):
-    """How hard to look: for every action, from its `starts` worst plausible completions, `steps` steps each.
+    """How hard to search: for every action, from its `starts` worst plausible completions, `steps` steps each.
 
     Numbers move along the price's gradient, measured by how the completions themselves vary together, and are drawn
     back towards the most likely completion onto the edge of the plausible set. Levels of the other kinds are switched
@@ -43,8 +43,7 @@ class Search(eqx.Module):
     steps: int = eqx.field(static=True)
 
     def __init__(self, starts: int = 2, steps: int = 6):
-        require(is_whole(starts, 1), "Search", "starts", "be a whole number of at least 1", starts)
-        require(is_whole(steps), "Search", "steps", "be a whole number of at least 0", steps)
+        check("Search", {"starts": whole(1), "steps": whole()}, {"starts": starts, "steps": steps})
         self.starts, self.steps = starts, steps
 
 
@@ -64,7 +63,7 @@ class MovableCells(eqx.Module):
 
 
 class _Point(NamedTuple):
-    """One walker: where it is, what it found there, how far it dares to go next."""
+    """One walker of the search: its record, that record's price and density, and the length of its next step."""
 
     values: Float[Array, " attribute"]
     price: Float[Array, ""]
@@ -114,12 +113,12 @@ def search_worst(
         first = _Point(completions.values[begin], prices[begin, action], completions.log_density[begin], reach)
         return landscape.walk(first, action, search.steps)
 
-    found = jax.vmap(lambda action, own: jax.vmap(lambda start: from_start(action, start))(own))(
+    ends = jax.vmap(lambda action, rows: jax.vmap(lambda start: from_start(action, start))(rows))(
         jnp.arange(prices.shape[1]), starts
     )
-    best = jnp.argmin(found.price, axis=1)
-    values = jnp.take_along_axis(found.values, best[:, None, None], axis=1)[:, 0]
-    density = jnp.take_along_axis(found.log_density, best[:, None], axis=1)[:, 0]
+    best = jnp.argmin(ends.price, axis=1)
+    values = jnp.take_along_axis(ends.values, best[:, None, None], axis=1)[:, 0]
+    density = jnp.take_along_axis(ends.log_density, best[:, None], axis=1)[:, 0]
     return _joined(model, completions, table, values, density)
 
 
@@ -150,22 +149,22 @@ class _Landscape(eqx.Module):
             switched = self._switched(point, action)
 
             def look(best: tuple[_Point, Array], _: None) -> tuple[tuple[_Point, Array], None]:
-                found, shares = best
+                lowest, shares = best
                 ray = jax.vmap(self.cells.within)(centre[None, :] + jnp.outer(shares, aim - centre))
                 tried = jnp.concatenate([ray, switched])
                 density = jax.vmap(self.log_density)(tried)
-                found = self._lowest(found, tried, density, action)
-                return (found, self._near_edge(shares, density[: shares.size])), None
+                lowest = self._lowest(lowest, tried, density, action)
+                return (lowest, self._near_edge(shares, density[: shares.size])), None
 
             # first all along the ray, then closely where it should leave the plausible set; one program for both
-            found = jax.lax.scan(look, (point, jnp.array(ALONG)), None, length=2)[0][0]
-            changed = jnp.where(found.price < point.price, AFTER_SUCCESS, AFTER_FAILURE)
-            return found._replace(reach=changed * point.reach), None
+            lowest = jax.lax.scan(look, (point, jnp.array(ALONG)), None, length=2)[0][0]
+            changed = jnp.where(lowest.price < point.price, AFTER_SUCCESS, AFTER_FAILURE)
+            return lowest._replace(reach=changed * point.reach), None
 
         return jax.lax.scan(step, point, None, length=steps)[0]
 
     def _lowest(self, point: _Point, tried: Array, density: Array, action: Array) -> _Point:
-        prices = jax.vmap(lambda own: self.price(own, action))(tried)
+        prices = jax.vmap(lambda values: self.price(values, action))(tried)
         prices = jnp.where(density >= self.edge, prices, jnp.inf)
         best = jnp.argmin(prices)
         better = _Point(tried[best], prices[best], density[best], point.reach)
@@ -193,14 +192,15 @@ class _Landscape(eqx.Module):
             return point.values[None, :][:0]
         attribute, level = self._switches
         missing = ~self.observed[attribute]
-        switched = jax.vmap(lambda j, own, free: point.values.at[j].set(jnp.where(free, own, point.values[j])))(
+        switched = jax.vmap(lambda j, value, free: point.values.at[j].set(jnp.where(free, value, point.values[j])))(
             attribute, level, missing
         )
         # the numbers that go with the old level are exchanged for those that go with the new one
         here = self._centre(point.values)
-        candidates = switched + jax.vmap(lambda own: jnp.where(self._free, self._centre(own) - here, 0.0))(switched)
+        moved = jax.vmap(lambda values: jnp.where(self._free, self._centre(values) - here, 0.0))(switched)
+        candidates = switched + moved
         candidates = jax.vmap(self.cells.within)(candidates)
-        prices = jax.vmap(lambda own: self.price(own, action))(candidates)
+        prices = jax.vmap(lambda values: self.price(values, action))(candidates)
         return candidates[jnp.argsort(jnp.where(missing, prices, jnp.inf))[:SWITCHES_TRIED]]
 
     def _centre(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
@@ -249,8 +249,8 @@ def _joined(
     density = jnp.minimum(density, completions.log_density[0])
     more = price_completions(model, values, nothing, density)
 
-    def both(own: Array | None, found: Array | None) -> Array | None:
-        return None if own is None or found is None else jnp.concatenate([own, found])
+    def both(drawn: Array | None, added: Array | None) -> Array | None:
+        return None if drawn is None or added is None else jnp.concatenate([drawn, added])
 
     joined = PriceTable(
         jnp.concatenate([table.prices, more.prices]),

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from prudent.decide.caution import Caution
 from prudent.decide.choice import Chooser
 from prudent.decide.completions import PriceTable
-from prudent.decide.measure.gains import STRATA, Attributes, Draws, Gains, record_gains
+from prudent.decide.measure.filling import STRATA, Attributes, Draws, Gains, record_gains
 from prudent.decide.model import Model, price_draws
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.strategies import Strategy
@@ -32,8 +32,8 @@ class Measuring:
     the reward column is maximised or minimised.
 
     `expected_gain` and `worst_gain` [row, attribute] are before costs, NaN where the cell is present and exactly 0
-    where they cannot be told from noise. `gain` is the one that fits the policy's strategy, less `costs`. Per row
-    `measure_next` names the column with the highest gain, None when nothing is missing or no gap is worth its cost;
+    where they cannot be distinguished from noise. `gain` is the one that fits the policy's strategy, less `costs`. Per
+    row `measure_next` names the column with the highest gain, None when nothing is missing or no gap is worth its cost;
     `measure_value` is that gain (NaN then).
     """
 
@@ -50,9 +50,9 @@ class Measuring:
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """Were `attribute` found in here, the policy would choose `action` instead.
+    """If `attribute` turned out to lie here, the policy would choose `action` instead.
 
-    "In here" is low < value < high in encoded units (an end may be infinite), or one of `levels` (level numbers) where
+    "Here" is low < value < high in encoded units (an end may be infinite), or one of `levels` (level numbers) where
     the attribute is categorical or ordinal. `chance` is the posterior probability of it.
     """
 
@@ -102,29 +102,29 @@ def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | No
     require(isinstance(chooser, Chooser), "value_of_measuring", "policy", "be a policy, see model.policy", policy)
     assert isinstance(chooser, Chooser)
     schema = chooser.fitted.schema
-    own_costs = _costs(costs, schema)
+    cost_of_column = _costs(costs, schema)
     encoded = cases if isinstance(cases, Encoded) else schema.encode(cases)
     if not len(encoded.flags):
         raise InputProblem("The table of cases has no rows; give at least one case to value measurements for.")
     rows = len(encoded.flags)
     parts = [part.gains[:3] for part in _valued(chooser, encoded)]
-    expected, worst, own = (
+    expected, worst, by_strategy = (
         np.where(encoded.observed, np.nan, np.concatenate(kind)[:rows].astype(np.float64))
         for kind in zip(*parts, strict=True)
     )
-    gain = own - own_costs[None, :]
+    gain = by_strategy - cost_of_column[None, :]
     # a gap whose gain is lost in noise is not worth measuring even where that costs nothing
-    worth = np.where(encoded.observed | (own <= 0), -np.inf, gain)
+    worth = np.where(encoded.observed | (by_strategy <= 0), -np.inf, gain)
     first, value = worth.argmax(axis=1), worth.max(axis=1)
-    names = [schema.names[index] if found > 0 else None for index, found in zip(first, value, strict=True)]
-    return Measuring(expected, worst, gain, own_costs, names, np.where(value > 0, value, np.nan))
+    names = [schema.names[index] if best > 0 else None for index, best in zip(first, value, strict=True)]
+    return Measuring(expected, worst, gain, cost_of_column, names, np.where(value > 0, value, np.nan))
 
 
 def turning_points(policy: Asks, values: np.ndarray, observed: np.ndarray) -> tuple[TurningPoint, ...]:
     """What would change the decision about one encoded record, gap by gap, most likely first.
 
-    Only gaps that are worth filling are told, and only what has a chance of a few per cent. Once a gap is filled a
-    strategy chooses by what its gain is in, see `value_of_measuring`.
+    Only gaps that are worth filling are reported, and only findings with a chance of at least a few per cent. Once a
+    gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`.
     """
     chooser, encoded = policy.chooser, Encoded(np.asarray(values)[None], np.asarray(observed)[None], [""])
     chosen = int(np.argmax(chooser.score(encoded).scores[0]))
@@ -132,25 +132,25 @@ def turning_points(policy: Asks, values: np.ndarray, observed: np.ndarray) -> tu
     gains, drawn, weights = jax.tree.map(
         lambda leaf: np.asarray(leaf)[0], (valued.gains, valued.values, valued.weights)
     )
-    found: list[TurningPoint] = []
-    for attribute in np.flatnonzero(~np.asarray(observed) & (gains.own > 0)):
-        found += _turning(chooser.fitted.schema, int(attribute), drawn[:, attribute], weights, gains.choice[attribute])
-    other = [point for point in found if point.action != chosen and point.chance >= SMALLEST_CHANCE]
+    points: list[TurningPoint] = []
+    for attribute in np.flatnonzero(~np.asarray(observed) & (gains.strategy > 0)):
+        points += _turning(chooser.fitted.schema, int(attribute), drawn[:, attribute], weights, gains.choice[attribute])
+    other = [point for point in points if point.action != chosen and point.chance >= SMALLEST_CHANCE]
     return tuple(sorted(other, key=lambda point: -point.chance))
 
 
 def _turning(
-    schema: Schema, attribute: int, own: np.ndarray, weights: np.ndarray, choice: np.ndarray
+    schema: Schema, attribute: int, drawn: np.ndarray, weights: np.ndarray, choice: np.ndarray
 ) -> list[TurningPoint]:
     """Where each action is chosen along one attribute: by level, or in intervals of draws that follow each other."""
     column = schema.columns[attribute]
     if column.likelihood in ("categorical", "ordinal"):
-        level = np.round(own * column.scale + column.location).astype(int)
+        level = np.round(drawn * column.scale + column.location).astype(int)
         return _by_level(attribute, level, weights, choice)
-    order = np.argsort(own, kind="stable")
-    own, weights, choice = own[order], weights[order], choice[order]
+    order = np.argsort(drawn, kind="stable")
+    drawn, weights, choice = drawn[order], weights[order], choice[order]
     starts = np.flatnonzero(np.r_[True, choice[1:] != choice[:-1]])
-    borders = np.r_[-np.inf, (own[starts[1:] - 1] + own[starts[1:]]) / 2, np.inf]
+    borders = np.r_[-np.inf, (drawn[starts[1:] - 1] + drawn[starts[1:]]) / 2, np.inf]
     chances = np.add.reduceat(weights, starts)
     return [
         TurningPoint(attribute, float(low), float(high), (), int(action), float(chance))
@@ -159,7 +159,7 @@ def _turning(
 
 
 def _by_level(attribute: int, level: np.ndarray, weights: np.ndarray, choice: np.ndarray) -> list[TurningPoint]:
-    """The action with most weight at each level; levels that lead to the same action are told together."""
+    """The action with most weight at each level; levels that lead to the same action are reported together."""
     actions = np.arange(choice.max() + 1)
     present = np.unique(level)
     mass = np.array([[weights[(level == one) & (choice == action)].sum() for action in actions] for one in present])
@@ -214,11 +214,13 @@ def _costs(costs: Mapping[str, float] | None, schema: Schema) -> np.ndarray:
     """One cost per attribute, 0 where none is named."""
     owner = "value_of_measuring"
     require(costs is None or isinstance(costs, Mapping), owner, "costs", "map column names to numbers", costs)
-    found = np.zeros(len(schema))
+    by_column = np.zeros(len(schema))
     for name, cost in (costs or {}).items():
         if name not in schema.names:
             known = did_you_mean(str(name), schema.names)
-            raise InputProblem(f"A cost of measuring is given for '{name}', which is no column of the model. {known}")
+            raise InputProblem(
+                f"A cost of measuring is given for '{name}', which is not a column of the model. {known}"
+            )
         require(is_number(cost) and cost >= 0, owner, "costs", f"be a number of at least 0 for '{name}'", cost)
-        found[schema.names.index(name)] = cost
-    return found
+        by_column[schema.names.index(name)] = cost
+    return by_column

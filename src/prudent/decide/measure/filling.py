@@ -1,8 +1,8 @@
-"""What filling one gap of one record is worth, read off the record's own completions and their prices.
+"""What filling one gap of one record is worth, read off the completions of that record and their prices.
 
 The draws of a record are pairs (value of the gap, price of every action). Knowing the gap means choosing by the prices
-that go with its value: a regression of prices on values says which action that is, and what it earns. Nothing is asked
-of the model again.
+that go with its value: a regression of prices on values says which action that is, and what it earns. The model is not
+asked again.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.strategies import Strategy
 
 KNOTS = (-1.65, -0.75, 0.0, 0.75, 1.65)
-"""Of the spline, in standard deviations of the gap's own posterior; beyond the last ones it is a straight line."""
+"""Of the spline, in standard deviations of the gap's posterior; beyond the last ones it is a straight line."""
 
 FOLDS = 8
 STRATA = 16
@@ -28,8 +28,8 @@ SHUFFLES = 8
 THRESHOLDS = 8
 
 EXPECTED_ERRORS, WORST_ERRORS, NEXT_TO_NOTHING = 1.5, 2.0, 0.02
-"""When a gain stands out from noise: chosen in the dosing world so that gaps that say nothing are all but always told
-as 0, while no suggestion is lost that would have helped."""
+"""When a gain stands out from noise: chosen in the dosing world so that uninformative gaps are almost always
+reported as 0, while no suggestion is lost that would have helped."""
 
 
 class Draws(eqx.Module):
@@ -60,7 +60,7 @@ class Gains(NamedTuple):
 
     expected: Float[Array, " attribute"]
     worst: Float[Array, " attribute"]
-    own: Float[Array, " attribute"]
+    strategy: Float[Array, " attribute"]
     choice: Int[Array, "attribute draw"]
 
 
@@ -76,19 +76,19 @@ def record_gains(
 ) -> Gains:
     """All attributes of one record, the observed ones too (they gain nothing).
 
-    A strategy is served by what it looks at: `Conservative` by the worst case, `TailAverse` by the mean of the tail,
-    every other one by the expected reward.
+    The gain for a strategy is in what it maximises: the worst case for `Conservative`, the mean of the tail for
+    `TailAverse`, the expected reward for every other one.
     """
     prices, weights = draws.table.prices, draws.weights
 
     def regressed(payoffs: Array, members: tuple[int, ...], basis: Callable[[Array], Array]) -> list[Gain]:
-        own = draws.values[:, jnp.array(members, int)].T
+        columns = draws.values[:, jnp.array(members, int)].T
         # one attribute after the other: with many of them, or many levels, side by side would not fit
-        return [jax.lax.map(lambda one: expected_gain(basis(one), payoffs, weights), own)] if members else []
+        return [jax.lax.map(lambda values: expected_gain(basis(values), payoffs, weights), columns)] if members else []
 
     def by_regression(payoffs: Array) -> Gain:
-        numbers = regressed(payoffs, attributes.numbers, lambda own: spline(own, weights))
-        levels = regressed(payoffs, attributes.categories, lambda own: level_columns(own, attributes.levels))
+        numbers = regressed(payoffs, attributes.numbers, lambda values: spline(values, weights))
+        levels = regressed(payoffs, attributes.categories, lambda values: level_columns(values, attributes.levels))
         order = np.argsort(np.array(attributes.numbers + attributes.categories))
         return jax.tree.map(lambda *part: jnp.concatenate(part)[order], *numbers, *levels)
 
@@ -100,29 +100,30 @@ def record_gains(
     if strategy.tail < 1:
         tail = by_regression(tail_prices(prices, strategy.tail))
         return Gains(expected.gain, worst.gain, tail.gain, tail.choice // THRESHOLDS)
-    own = worst if strategy.needs_worst_case else expected
-    return Gains(expected.gain, worst.gain, own.gain, own.choice)
+    chosen_by = worst if strategy.needs_worst_case else expected
+    return Gains(expected.gain, worst.gain, chosen_by.gain, chosen_by.choice)
 
 
-def spline(own: Float[Array, " draw"], weights: Float[Array, " draw"]) -> Float[Array, "draw column"]:
+def spline(values: Float[Array, " draw"], weights: Float[Array, " draw"]) -> Float[Array, "draw column"]:
     """A smooth basis for a number: a constant, the standardised value, and three cubic bends that end in lines."""
-    standard = _standardised(own, weights)
+    standard = _standardised(values, weights)
     knots = jnp.array(KNOTS)
     cubes = jnp.maximum(standard[:, None] - knots[None, :], 0.0) ** 3
     last, before = knots[-1], knots[-2]
     share = ((last - knots[:-2]) / (last - before))[None, :]
     bends = cubes[:, :-2] - share * cubes[:, -2:-1] + (share - 1.0) * cubes[:, -1:]
     bends = jax.vmap(_standardised, in_axes=(1, None), out_axes=1)(bends, weights)
-    return jnp.concatenate([jnp.ones_like(own)[:, None], standard[:, None], bends], axis=1)
+    return jnp.concatenate([jnp.ones_like(values)[:, None], standard[:, None], bends], axis=1)
 
 
-def level_columns(own: Float[Array, " draw"], levels: int) -> Float[Array, "draw column"]:
+def level_columns(values: Float[Array, " draw"], levels: int) -> Float[Array, "draw column"]:
     """A basis for a category: a constant, and one column per level, so that the ridge shrinks levels to the mean."""
-    return jnp.concatenate([jnp.ones_like(own)[:, None], jax.nn.one_hot(jnp.round(own).astype(int), levels)], axis=1)
+    by_level = jax.nn.one_hot(jnp.round(values).astype(int), levels)
+    return jnp.concatenate([jnp.ones_like(values)[:, None], by_level], axis=1)
 
 
-def _standardised(own: Float[Array, " draw"], weights: Float[Array, " draw"]) -> Float[Array, " draw"]:
-    centred = own - weights @ own
+def _standardised(values: Float[Array, " draw"], weights: Float[Array, " draw"]) -> Float[Array, " draw"]:
+    centred = values - weights @ values
     spread = jnp.sqrt(weights @ centred**2)
     return jnp.where(spread > 1e-6, centred / jnp.maximum(spread, 1e-6), 0.0)
 
@@ -132,24 +133,24 @@ def expected_gain(
 ) -> Gain:
     """Σ w max_a m_a(x_j) − max_a Σ w θ_a, with m_a(x_j) = E[θ_a | x_j] by regression.
 
-    Choosing and valuing on the same draws flatters the gain, choosing on other folds than those valued on belittles
-    it, both by about as much, so the mean of the two is given. It is 0 where the second, which is honest about noise,
-    does not stand out from its standard error, or where the mean is next to nothing beside knowing everything.
+    Choosing and valuing on the same draws overstates the gain, choosing on other folds than those valued on
+    understates it, both by about as much, so their mean is given. It is 0 where the second, the cross-fitted one, is
+    within its standard error, or where the mean is negligible beside knowing everything.
     """
     every, others = _coefficients(basis, prices, weights)
     fitted = basis @ every
-    flattering = weights @ jnp.max(fitted, axis=1) - jnp.max(weights @ fitted)
-    honest, error = _cross_fitted(basis, prices, weights, others)
+    optimistic = weights @ jnp.max(fitted, axis=1) - jnp.max(weights @ fitted)
+    cross_fitted, error = _cross_fitted(basis, prices, weights, others)
     perfect = jnp.maximum(weights @ jnp.max(prices, axis=1) - jnp.max(weights @ prices), 0.0)
-    gain = jnp.clip(0.5 * (flattering + honest), 0.0, perfect)
-    stands_out = (honest > EXPECTED_ERRORS * error) & (gain > NEXT_TO_NOTHING * perfect)
+    gain = jnp.clip(0.5 * (optimistic + cross_fitted), 0.0, perfect)
+    stands_out = (cross_fitted > EXPECTED_ERRORS * error) & (gain > NEXT_TO_NOTHING * perfect)
     return Gain(jnp.where(stands_out, gain, 0.0), jnp.argmax(fitted, axis=1))
 
 
 def _coefficients(basis: Array, prices: Array, weights: Array) -> tuple[Array, Array]:
     """Ridge coefficients from all draws [column, action], and without each fold [fold, column, action].
 
-    The ridge weighs as much as one effective draw and leaves the constant free.
+    The ridge has the weight of one effective draw and does not shrink the constant.
     """
     columns = basis.shape[1]
     weighted = (basis * weights[:, None]).reshape(-1, FOLDS, columns)
@@ -221,22 +222,23 @@ class Depth(NamedTuple):
 
 
 def worst_gain(
-    own: Float[Array, " draw"], is_number: Bool[Array, ""], draws: Draws, plausible: PlausibleSet, depth: Depth
+    values: Float[Array, " draw"], is_number: Bool[Array, ""], draws: Draws, plausible: PlausibleSet, depth: Depth
 ) -> Gain:
     """How much higher the best worst case is, on average, once the gap is known.
 
-    Draws are put into groups by the gap's value, and the rule decides in each. A small group has a better worst case
-    than a large one by itself, so groups of the same size made at random are subtracted; and it reaches less deep, so
-    the difference is scaled by how much deeper the whole set reaches. Within the scatter of random groups, it is 0.
+    Draws are grouped by the gap's value, and the worst case is taken in each group. A small group has a better worst
+    case than a large one merely by its size, so the mean of random groups of the same size is subtracted; and it
+    reaches less deep, so the difference is scaled by how much deeper the whole set reaches. Within the scatter of
+    random groups the gain is 0.
     """
-    order = jnp.argsort(own)
-    # what is plausible once a number is known is judged by p(x | x_j): its own, nearly Gaussian, density goes out
-    own_density = jnp.where(is_number, -0.5 * _standardised(own, draws.weights) ** 2, 0.0)
-    conditional = eqx.tree_at(lambda t: t.log_density, draws.table, draws.table.log_density - own_density)
+    order = jnp.argsort(values)
+    # once a number is known, plausibility is p(x | x_j): its nearly Gaussian density is divided out
+    density_of_gap = jnp.where(is_number, -0.5 * _standardised(values, draws.weights) ** 2, 0.0)
+    conditional = eqx.tree_at(lambda t: t.log_density, draws.table, draws.table.log_density - density_of_gap)
     known, choice = _in_groups(conditional, order, plausible)
     raised = known - depth.in_groups
     gain = jnp.clip(depth.deeper * raised, 0.0, depth.perfect)
-    by_draw = jnp.zeros_like(order).at[order].set(jnp.repeat(choice, own.size // STRATA))
+    by_draw = jnp.zeros_like(order).at[order].set(jnp.repeat(choice, values.size // STRATA))
     return Gain(jnp.where(raised > WORST_ERRORS * depth.scatter, gain, 0.0), by_draw)
 
 
@@ -246,7 +248,7 @@ def _shuffles(draws: int) -> np.ndarray:
 
 
 def _in_groups(table: PriceTable, order: Int[Array, " draw"], plausible: PlausibleSet) -> tuple[Array, Array]:
-    """The rule's best worst case, averaged over groups of draws that follow each other in `order`; and its actions."""
+    """The best worst case, averaged over groups of draws that follow each other in `order`; and its actions."""
 
     def group(prices: Array, log_weights: Array, log_density: Array) -> Float[Array, " action"]:
         return _worst(PriceTable(prices, log_weights, log_density), plausible)
