@@ -1,4 +1,7 @@
-"""decide."""
+"""From completed and priced records to an action: what a model is, strategies, policies, advice and its explanation.
+
+A model completes a record and prices every action on each completion; a strategy chooses from that table of prices.
+"""
 
 from prudent.decide.advice import Advice as Advice
 from prudent.decide.advice import Case as Case
