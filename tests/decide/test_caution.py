@@ -11,6 +11,7 @@ from benchmarks.doubt import LuckyClinic, lucky
 from prudent import Conservative, InputProblem, MaximumExpectedReward, TailAverse
 from prudent.decide import PriceTable, Status
 from prudent.decide.caution import Caution
+from prudent.table import Encoded
 from prudent.worlds import DosingWorld
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -88,16 +89,16 @@ def test_costs_count_against_a_minimised_reward_too(frame, cases):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "named"),
     [
-        ({"costs": {"7 mg": 1.0}}, "The cost of '7 mg' is for no action of the log"),
-        ({"costs": {"5": float("nan")}}, "'costs' parameter of policy must be a number for '5'"),
-        ({"doubt": -1}, "'doubt' parameter of policy must be a number of at least 0"),
-        ({"noise": -0.5}, "'noise' parameter of policy must be a number of at least 0"),
+        ({"costs": {"7 mg": 1.0}}, "'7 mg'"),
+        ({"costs": {"5": float("nan")}}, "'costs' parameter of policy.*'5'.*nan"),
+        ({"doubt": -1}, "'doubt' parameter.*-1"),
+        ({"noise": -0.5}, "'noise' parameter.*-0.5"),
     ],
 )
-def test_bad_options(options, sentence):
-    with pytest.raises(InputProblem, match=sentence):
+def test_bad_options(options, named):
+    with pytest.raises(InputProblem, match=named):
         exact(**options)
 
 
@@ -130,7 +131,16 @@ def test_what_is_no_collection_is_told():
         policy.recommend(sample.cases(), allowed=wrong)
 
 
+class BoundsOfAnother:
+    """Lower bounds that were made for another policy."""
+
+    policy = None
+
+    def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
+        return np.zeros(len(chosen))
+
+
 def test_a_guarantee_of_another_policy_is_refused():
     policy, sample = exact()
     with pytest.raises(InputProblem, match="'guarantee' parameter"):
-        policy.recommend(sample.cases(), guarantee="later.csv")  # pyright: ignore[reportArgumentType]
+        policy.recommend(sample.cases(), guarantee=BoundsOfAnother())

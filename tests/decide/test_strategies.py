@@ -1,18 +1,23 @@
 """Strategies against tables worked out by hand, and against a world small enough to enumerate."""
 
+from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import COMPLETIONS
 
 from prudent.decide import (
     BestFrequencyLottery,
+    Comparison,
     Conservative,
     Imputation,
     MaximumExpectedReward,
     MostOftenBest,
     PriceTable,
+    Strategy,
     TailAverse,
 )
 from prudent.networks import quasi_random
@@ -113,18 +118,16 @@ def test_lottery_draws_in_proportion(fitted_models, cases):
     """Over many seeds each row's action is drawn as often as it is best; with one seed it is always the same."""
     fitted = fitted_models["causal"]
     encoded = fitted.schema.encode(cases)
-    policy = fitted.policy(BestFrequencyLottery(), completions=64)
-    judged, everything = policy.chooser.score(encoded), np.ones((len(cases), 3), bool)
+    chooser = fitted.policy(BestFrequencyLottery(), completions=64).chooser
+    scored, everything = chooser.score(encoded), np.ones((len(cases), 3), bool)
     seeds = 600
-    counts = np.zeros_like(judged.scores)
+    counts = np.zeros_like(scored.scores)
     for seed in range(seeds):
-        chosen, reason = fitted.policy(BestFrequencyLottery(), completions=64, seed=seed).chooser.choose(
-            judged, encoded, everything
-        )
-        assert (reason == 0).all()
+        chosen, _ = replace(chooser, seed=seed).choose(scored, encoded, everything)
+        assert (chosen >= 0).all()
         counts[np.arange(len(cases)), chosen] += 1
-    np.testing.assert_allclose(counts / seeds, judged.scores, atol=0.12)
-    assert np.abs(counts / seeds - judged.scores).mean() < 0.02
+    np.testing.assert_allclose(counts / seeds, scored.scores, atol=0.12)
+    assert np.abs(counts / seeds - scored.scores).mean() < 0.02
     assert policy.recommend(cases).actions == policy.recommend(cases).actions
 
 
@@ -182,3 +185,24 @@ def test_quasi_random_points_are_inside_and_repeat():
     np.testing.assert_array_equal(points, quasi_random(100, 7, seed=3))
     assert not np.array_equal(points, quasi_random(100, 7, seed=4))
     np.testing.assert_allclose(points.mean(axis=0), 0.5, atol=0.02)
+
+
+class LeastSpread(Strategy):
+    """A user's own rule: nothing but `scores`."""
+
+    def scores(self, table: PriceTable) -> jax.Array:
+        return -jnp.ptp(table.prices, axis=0)
+
+
+def test_a_strategy_of_ones_own_needs_only_scores(fitted_models, cases):
+    """Everything that reads a strategy (policy, explanation, frontier's families) has a default for it."""
+    strategy = LeastSpread()
+    policy = fitted_models["causal"].policy(strategy, completions=COMPLETIONS)
+    advice = policy.recommend(cases)
+    assert not policy.searched
+    assert policy.plausible_set.risk == 0.05
+    scores = advice.scored.scores
+    assert [policy.fitted.action_labels[best] for best in scores.argmax(axis=1)] == advice.actions
+    best, other = strategy.reason(Comparison("a", "b", "1", "0.5")).split(";")
+    assert ("a" in best, "b" in other) == (True, True)
+    assert (strategy.family, strategy.setting) == (repr(strategy), "")

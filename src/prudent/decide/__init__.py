@@ -33,6 +33,7 @@ from prudent.decide.pricing import FEW_ROWS as FEW_ROWS
 from prudent.decide.search import Search as Search
 from prudent.decide.status import Status as Status
 from prudent.decide.strategies import BestFrequencyLottery as BestFrequencyLottery
+from prudent.decide.strategies import Comparison as Comparison
 from prudent.decide.strategies import Conservative as Conservative
 from prudent.decide.strategies import Imputation as Imputation
 from prudent.decide.strategies import MaximumExpectedReward as MaximumExpectedReward
