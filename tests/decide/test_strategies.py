@@ -118,7 +118,8 @@ def test_lottery_draws_in_proportion(fitted_models, cases):
     """Over many seeds each row's action is drawn as often as it is best; with one seed it is always the same."""
     fitted = fitted_models["causal"]
     encoded = fitted.schema.encode(cases)
-    chooser = fitted.policy(BestFrequencyLottery(), completions=64).chooser
+    policy = fitted.policy(BestFrequencyLottery(), completions=64)
+    chooser = policy.chooser
     scored, everything = chooser.score(encoded), np.ones((len(cases), 3), bool)
     seeds = 600
     counts = np.zeros_like(scored.scores)
