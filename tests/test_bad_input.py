@@ -87,7 +87,7 @@ CASES = {
         "SPVAE",
         "propensity",
         PROPENSITY,
-        "<class 'prudent.propensity.learners.Boosted'>",
+        "<class 'prudent.propensity.boosted.Boosted'>",
     ),
     "CausalPVAE(sizes=64)": sentence("CausalPVAE", "sizes", "be a Sizes, e.g. Sizes(width=64)", "64"),
     "CPVAE(training=40)": sentence("CPVAE", "training", "be a Training, e.g. Training(rounds=40)", "40"),

@@ -1,11 +1,17 @@
-"""Which propensity is used where none is named, and the names under which they are stored."""
+"""Which propensities there are, the names they are stored under, and which one is used by default."""
 
 from collections.abc import Callable
 from typing import Any
 
-from prudent.errors import require
-from prudent.propensity.learners import BestGuess, Boosted, ImputedLogistic, Known, Propensity, Stacked
+from prudent.errors import check, instance, optional
+from prudent.propensity.best_guess import BestGuess
+from prudent.propensity.boosted import Boosted
+from prudent.propensity.imputed_logistic import ImputedLogistic
+from prudent.propensity.known import Known
+from prudent.propensity.stacked import Stacked
 from prudent.table import Log
+
+Propensity = Known | ImputedLogistic | BestGuess | Boosted | Stacked
 
 PROPENSITIES: dict[str, Callable[..., Any]] = {
     "imputed_logistic": ImputedLogistic,
@@ -15,11 +21,12 @@ PROPENSITIES: dict[str, Callable[..., Any]] = {
     "known": Known,
 }
 
+_RULES = {"propensity": optional(instance(Propensity, "a propensity, e.g. Known(), Boosted() or ImputedLogistic()"))}
+
 
 def propensity_or_default(propensity: Propensity | None, log: Log, owner: str) -> Propensity:
-    """The propensity that was asked for; by default the logged one where the log has it, else `Stacked()`."""
-    if propensity is None:
-        return Stacked() if log.propensities is None else Known()
-    known = isinstance(propensity, Propensity)
-    require(known, owner, "propensity", "be a propensity, e.g. Known(), Boosted() or ImputedLogistic()", propensity)
-    return propensity
+    """The given propensity; by default `Known()` where the log has probabilities, otherwise `Stacked()`."""
+    check(owner, _RULES, {"propensity": propensity})
+    if propensity is not None:
+        return propensity
+    return Stacked() if log.propensities is None else Known()

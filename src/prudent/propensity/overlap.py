@@ -1,16 +1,16 @@
-"""What propensities say about a log: how likely the taken actions were, and which actions the log can speak about."""
+"""Overlap: which actions, and for which rows, the log has evidence about."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.errors import require
 from prudent.show import plain_types
+from prudent.table import ActionLabel
 
-OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log says next to nothing about the action for such a row
-FEW_ROWS = 30  # fewer rows than this and an action's reward is anecdote
+OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about the action for such a row
+FEW_ROWS = 30  # with fewer rows an action's mean reward is anecdotal
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ActionOverlap:
     only rows that took it when nothing else is known): there its reward is extrapolated, not learnt.
     """
 
-    action: str | int | float | bool
+    action: ActionLabel
     count: int
     smallest: float
     first_percentile: float
@@ -33,7 +33,7 @@ class ActionOverlap:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Which actions and rows the log can speak about; `verdicts` says it in sentences.
+    """Which actions and rows the log has evidence about; `verdicts` says it in sentences.
 
     `rows_outside` counts rows outside common support: some action of the log has probability below 0.01 there.
     """
@@ -49,51 +49,31 @@ class Overlap:
         return plain_types(self)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedPropensity:
-    """Probabilities of the logged actions, one row per row of the log.
+def measure_overlap(
+    taken: np.ndarray, probabilities: np.ndarray | None, actions: np.ndarray, labels: Sequence[ActionLabel]
+) -> Overlap:
+    """The overlap of a log, from the fields of a `FittedPropensity`."""
+    per_action = []
+    for index, label in enumerate(labels):
+        of_takers = taken[actions == index]
+        known = of_takers if probabilities is None else probabilities[:, index]
+        per_action.append(_action_overlap(label, of_takers, known))
+    known = taken[:, None] if probabilities is None else probabilities
+    rows, outside = int((actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
+    effective = effective_sample_size(1 / taken[actions >= 0])
+    return Overlap(rows, tuple(per_action), effective, outside, _verdicts(rows, len(taken), per_action, effective))
 
-    `taken` is the probability of the action that was taken, at least 1e-6, NaN where none was recorded;
-    `probabilities` has one column per action label and rows that sum to one, or is None when only `taken` is known.
-    `imputed` is `taken` by each imputation of the gaps alone, [imputation, row]; None where nothing was imputed.
-    """
 
-    taken: np.ndarray
-    probabilities: np.ndarray | None
-    actions: np.ndarray
-    action_labels: tuple[str | int | float | bool, ...]
-    imputed: np.ndarray | None = None
-
-    def weights(self, clip: float = 10.0) -> np.ndarray:
-        """Inverse propensities, cut at `clip` times their mean, then scaled to mean one over rows with an action.
-
-        Rows with no action weigh nothing. `clip=math.inf` cuts nothing.
-        """
-        require(clip >= 1, "weights", "clip", "be at least 1 (times the mean weight)", clip)
-        inverse = np.where(self.actions >= 0, 1 / self.taken, 0.0)
-        acted = self.actions >= 0
-        cut = np.minimum(inverse, clip * inverse[acted].mean())
-        return cut / cut[acted].mean()
-
-    def overlap(self) -> Overlap:
-        """Report, per action and overall, how much the log can support."""
-        actions = tuple(self._action_overlap(index) for index in range(len(self.action_labels)))
-        known = self.taken[:, None] if self.probabilities is None else self.probabilities
-        rows, outside = int((self.actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
-        effective = effective_sample_size(1 / self.taken[self.actions >= 0])
-        return Overlap(rows, actions, effective, outside, _verdicts(rows, len(self.taken), actions, effective))
-
-    def _action_overlap(self, index: int) -> ActionOverlap:
-        own = self.taken[self.actions == index]
-        seen = own if self.probabilities is None else self.probabilities[:, index]
-        return ActionOverlap(
-            action=self.action_labels[index],
-            count=len(own),
-            smallest=float(seen.min()) if len(seen) else math.nan,
-            first_percentile=float(np.quantile(seen, 0.01)) if len(seen) else math.nan,
-            effective_sample_size=effective_sample_size(1 / own),
-            rows_outside=int((seen < OUTSIDE_SUPPORT).sum()),
-        )
+def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray) -> ActionOverlap:
+    """From an action's probability in the rows that took it, and in all rows where it is known."""
+    return ActionOverlap(
+        action=label,
+        count=len(of_takers),
+        smallest=float(known.min()) if len(known) else math.nan,
+        first_percentile=float(np.quantile(known, 0.01)) if len(known) else math.nan,
+        effective_sample_size=effective_sample_size(1 / of_takers),
+        rows_outside=int((known < OUTSIDE_SUPPORT).sum()),
+    )
 
 
 def effective_sample_size(weights: np.ndarray) -> float:
@@ -102,27 +82,29 @@ def effective_sample_size(weights: np.ndarray) -> float:
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _verdicts(rows: int, all_rows: int, actions: tuple[ActionOverlap, ...], effective: float) -> tuple[str, ...]:
-    sentences = [sentence for one in actions for sentence in _action_verdicts(one, all_rows)]
+def _verdicts(rows: int, all_rows: int, actions: Sequence[ActionOverlap], effective: float) -> tuple[str, ...]:
+    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows)]
     if effective < rows / 2:
         sentences.append(
-            f"Weighted by inverse propensity, the {rows} rows with an action say as much as about {effective:.0f} equal"
-            " ones: expect wide intervals."
+            f"Weighted by inverse propensity, the {rows} rows with an action have an effective sample size of about "
+            f"{effective:.0f}: expect wide intervals."
         )
-    return tuple(sentences) or ("Every action was taken often enough, in all kinds of cases the log can tell apart.",)
+    return tuple(sentences) or (
+        "Every action was taken often enough in all kinds of cases that the log distinguishes.",
+    )
 
 
-def _action_verdicts(one: ActionOverlap, all_rows: int) -> Iterator[str]:
-    if one.count < FEW_ROWS:
-        times = "1 row" if one.count == 1 else f"{one.count} rows"
-        yield f"Action '{one.action}' was taken in {times} only, so what is said about its reward rests on very little."
-    elif one.effective_sample_size < max(FEW_ROWS, one.count / 4):
+def _action_verdicts(overlap: ActionOverlap, all_rows: int) -> Iterator[str]:
+    if overlap.count < FEW_ROWS:
+        times = "1 row" if overlap.count == 1 else f"{overlap.count} rows"
+        yield f"Action '{overlap.action}' was taken in {times} only, so estimates of its reward rest on very little."
+    elif overlap.effective_sample_size < max(FEW_ROWS, overlap.count / 4):
         yield (
-            f"Action '{one.action}' was taken in {one.count} rows, but a few unusual ones carry the weight: they say as"
-            f" much as about {one.effective_sample_size:.0f} equal ones."
+            f"Action '{overlap.action}' was taken in {overlap.count} rows, but a few unusual ones carry most of the "
+            f"weight: the effective sample size is about {overlap.effective_sample_size:.0f}."
         )
-    if one.rows_outside > 0.05 * all_rows:
+    if overlap.rows_outside > 0.05 * all_rows:
         yield (
-            f"For {one.rows_outside} of {all_rows} rows action '{one.action}' was almost never taken in cases like"
-            f" them (probability below {OUTSIDE_SUPPORT}), so its reward there is extrapolated."
+            f"For {overlap.rows_outside} of {all_rows} rows action '{overlap.action}' was almost never taken in similar"
+            f" cases (probability below {OUTSIDE_SUPPORT}), so its reward there is extrapolated."
         )

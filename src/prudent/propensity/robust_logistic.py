@@ -1,4 +1,4 @@
-"""A rule with lapses: mostly a multinomial logistic rule, now and then an action taken regardless of the record."""
+"""Logistic regression for actions of which a few were taken regardless of the record."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,12 @@ ROUNDS = 200
 
 
 class RobustLogistic(NamedTuple):
-    """p(a | x) = shares · (softmax(x·weights + intercept), plain frequencies, equal chances).
+    """A multinomial logistic model with a share of actions taken regardless of the record.
 
-    Where people, or a protocol, deviate from the rule in a few rows, a plain logistic regression must flatten the whole
-    rule to allow for them, and then is wrong about every row.
+    p(a | x) = shares · (softmax(x·weights + intercept), action frequencies, equal chances): a mixture, known as a
+    contamination model or, for people's choices, as a lapse rate. Where people, or a protocol, deviate from the rule in
+    a few rows, an ordinary logistic regression must flatten the whole rule to allow for them, and then is wrong about
+    every row.
     """
 
     weights: np.ndarray
@@ -28,45 +30,32 @@ class RobustLogistic(NamedTuple):
         frequencies = np.bincount(actions, minlength=n_actions) + 0.5
         frequencies = frequencies / frequencies.sum()
         taken, index = np.eye(n_actions)[actions], np.arange(rows)
-        lapses = np.stack([frequencies[actions], np.full(rows, 1 / n_actions)])
+        regardless = np.stack([frequencies[actions], np.full(rows, 1 / n_actions)])
 
         def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
             weights, intercept, shares = _unpacked(point, width, n_actions)
             rule = _softmax(features @ weights + intercept)
-            likelihoods = np.concatenate([rule[index, actions][None], lapses])
-            own = np.maximum(shares @ likelihoods, 1e-300)
-            by_rule = shares[0] * likelihoods[0] / own  # the probability that the row followed the rule
+            likelihoods = np.concatenate([rule[index, actions][None], regardless])
+            mixture = np.maximum(shares @ likelihoods, 1e-300)
+            by_rule = shares[0] * likelihoods[0] / mixture  # the probability that the row followed the rule
             slope = -by_rule[:, None] * (taken - rule) / rows
-            of_shares = -np.mean(likelihoods / own, axis=1)
+            of_shares = -np.mean(likelihoods / mixture, axis=1)
             gradient = [
                 (features.T @ slope + penalty / rows * weights).ravel(),
                 slope.sum(axis=0),
                 shares * (of_shares - shares @ of_shares),
             ]
-            value = -np.mean(np.log(own)) + penalty / (2 * rows) * np.sum(weights**2)
+            value = -np.mean(np.log(mixture)) + penalty / (2 * rows) * np.sum(weights**2)
             return float(value), np.concatenate(gradient)
 
         start = np.concatenate([np.zeros((width + 1) * n_actions), [2.0, 0.0, 0.0]])
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
-        return cls(*_unpacked(found.x, width, n_actions), frequencies)
+        optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
+        return cls(*_unpacked(optimum.x, width, n_actions), frequencies)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
         """[row, action]."""
         rule = _softmax(features @ self.weights + self.intercept)
         return self.shares[0] * rule + self.shares[1] * self.frequencies + self.shares[2] / len(self.frequencies)
-
-
-def best_shares(likelihoods: np.ndarray, rounds: int = 200) -> np.ndarray:
-    """The mixture of several explanations under which the rows are most likely, by EM; likelihoods [explanation, row].
-
-    >>> best_shares(np.array([[0.9, 0.9, 0.9], [0.1, 0.1, 0.1]])).round(3).tolist()
-    [1.0, 0.0]
-    """
-    shares = np.full(len(likelihoods), 1 / len(likelihoods))
-    for _ in range(rounds):
-        owners = shares[:, None] * likelihoods
-        shares = np.mean(owners / owners.sum(axis=0), axis=1)
-    return shares
 
 
 def _unpacked(point: np.ndarray, width: int, n_actions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
