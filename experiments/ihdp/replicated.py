@@ -15,10 +15,9 @@ from experiments.ihdp.ours import ARMS, Encoded, answers
 from experiments.rivals.effects import Answer, Progress, Study, chunks
 from prudent import CPVAE, SPVAE, CausalPVAE
 from prudent.decide import Model
-from prudent.models import FeatureLoss, SimilarityModel, Sizes
+from prudent.models import FeatureLoss, RewardScale, SimilarityModel, Sizes
 from prudent.models.causal import CausalLoss, CausalModel
 from prudent.models.conditional import ConditionalLoss, ConditionalModel
-from prudent.models.fitting import RewardScale
 from prudent.models.similarity import logged_rows
 from prudent.networks import Members, Training, quasi_random, train
 from prudent.propensity import FittedPropensity
@@ -186,7 +185,7 @@ def _trained(
 ) -> Members:
     """A network for each replication; `once` the model's own number of them on what all replications share."""
     schema = some.encoded.log.schema
-    make = partial(model.network, schema) if isinstance(model, SPVAE) else partial(model.network, schema, ARMS)
+    make = partial(model.network, schema, ARMS)
     same = [name for name in columns if some.alike and name in ("observed", "action", "weight")]
     if some.alike and not isinstance(model, CPVAE):
         same.append("values")

@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Callable, Iterator
 
+Progress = Callable[[int, int], None] | bool | None
+"""A function that is called with (done, total); or whether to draw a bar, where None draws it on a terminal only."""
 
-def tracked(total: int, label: str, progress: Callable[[int, int], None] | bool | None) -> Iterator[int]:
-    """Count from 0 to `total`, telling `progress(done, total)`, or drawing a bar.
+
+def tracked(total: int, label: str, progress: Progress) -> Iterator[int]:
+    """Count from 0 to `total`, calling `progress(done, total)` after each step or drawing a bar.
 
     None draws the bar only when standard error is a terminal, so that scripts and logs stay quiet.
     """

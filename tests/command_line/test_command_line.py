@@ -250,10 +250,14 @@ def test_fit_saves_a_model_and_says_so(run, folder):
 def test_fit_checks_where_to_save_before_it_works(run, folder):
     (folder / "full").mkdir(exist_ok=True)
     (folder / "full/thesis.txt").touch()
+    (folder / "crashed").mkdir()
+    (folder / "crashed/model.json.part").touch()
+    (folder / "crashed/arrays-0.safetensors").touch()
     for out, words in {
         "log.csv": "is a file",
         "log.csv/model": "is a file",
-        "full": "holds other things than a model",
+        "full": "'full'",
+        "crashed": "nowhere.csv",
     }.items():
         code, _, error = run("fit", "nowhere.csv", *ROLES, "--out", out)
         assert code == 2

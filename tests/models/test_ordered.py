@@ -15,7 +15,7 @@ from prudent.checks import check_model
 from prudent.command_line.fitting import Learning
 from prudent.evaluation.prices import model_prices
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
-from prudent.models.doubt import _left_open, _left_open_together
+from prudent.models.price_uncertainty import _joint_roots, _separate_roots
 from prudent.networks import RewardNetwork, Training, neighbour_mixing
 
 DOSES = 5
@@ -76,14 +76,14 @@ def test_what_the_log_leaves_open_by_hand():
     learnt = np.stack(
         [features[actions == a].T @ (counts[actions == a, None] * features[actions == a]) for a in range(DOSES)]
     )
-    known = _left_open_together(2.0, learnt, mixing)
+    known = _joint_roots(2.0, learnt, mixing)
     design = np.stack([np.outer(mixing[a], own).ravel() for a, own in zip(actions, features, strict=True)])
     covariance = np.linalg.inv(2.0 * np.eye(3 * DOSES) + design.T @ (counts[:, None] * design))
     record = random.normal(size=3)
     for action in range(DOSES):
         one = np.outer(mixing[action], record).ravel()
         assert np.isclose(np.linalg.norm(known[action] @ record), np.sqrt(one @ covariance @ one))
-    alone, unmixed = _left_open(2.0, learnt), _left_open_together(2.0, learnt, np.eye(DOSES))
+    alone, unmixed = _separate_roots(2.0, learnt), _joint_roots(2.0, learnt, np.eye(DOSES))
     assert np.allclose(np.linalg.norm(alone @ record, axis=1), np.linalg.norm(unmixed @ record, axis=1))
 
 
@@ -92,8 +92,8 @@ def test_neighbours_settle_doubt():
     learnt = 50 * np.stack([np.eye(3)] * DOSES)
     learnt[2] = 0
     record = np.ones(3)
-    alone = np.linalg.norm(_left_open(1.0, learnt)[2] @ record)
-    together = np.linalg.norm(_left_open_together(1.0, learnt, neighbour_mixing(DOSES))[2] @ record)
+    alone = np.linalg.norm(_separate_roots(1.0, learnt)[2] @ record)
+    together = np.linalg.norm(_joint_roots(1.0, learnt, neighbour_mixing(DOSES))[2] @ record)
     assert together < 0.8 * alone
 
 

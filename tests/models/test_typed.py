@@ -13,7 +13,7 @@ from jax.scipy.special import logsumexp
 import prudent
 from prudent import checks
 from prudent.models import fit_many, load
-from prudent.models.typed import TypedModel, _alike, calibrated
+from prudent.models.case_types import TypedModel, _similarity, calibrated
 from prudent.networks import TypeNetwork, quasi_random
 
 TYPES, ACTIONS = 3, 4
@@ -173,7 +173,7 @@ def test_logs_that_do_not_fit_together():
     with pytest.raises(prudent.InputProblem, match="at least one log"):
         fit_many(settings, [])
     with pytest.raises(prudent.InputProblem, match="'settings' parameter of fit_many"):
-        fit_many(prudent.SPVAE(), [log])
+        fit_many(prudent.Boosted(), [log])
     sparse = replace(log, rewards=np.where(np.arange(600) < 300, np.nan, log.rewards))
     other = replace(log, rewards=np.where(np.arange(600) < 300, log.rewards, np.nan))
     with pytest.raises(prudent.InputProblem, match="only 0 rows have an action and a reward in all"):
@@ -197,7 +197,7 @@ def test_mixture_density_by_hand():
 def test_a_type_that_nobody_taught_is_not_like_the_others():
     rewards = jnp.array([[0.0, 0.0], [0.01, 0.0], [0.5, 0.5]])
     doubts = jnp.array([[0.05, 0.05], [0.05, 0.05], [1.0, 1.0]])
-    alike = np.asarray(_alike(rewards, doubts))
+    alike = np.asarray(_similarity(rewards, doubts))
     assert alike[0, 1] > 0.95
     assert alike[0, 2] < 1e-6
     np.testing.assert_allclose(np.diag(alike), 1.0)

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from prudent import checks
 from prudent.decide import Completions, pool
-from prudent.models.learning import _records
+from prudent.models.fitting import record_hashes
 from prudent.networks import (
     Decoder,
     GaussianPosterior,
@@ -352,7 +352,7 @@ def test_rows_of_one_record_are_held_out_together():
 
 def test_equal_records_are_known_by_their_cells():
     values = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 0.0], [0.0, np.nan]])
-    found = _records(make_log(values, [0, 1, 0, 1]))
+    found = record_hashes(make_log(values, [0, 1, 0, 1]))
     assert found[0] == found[1]
     assert len(set(found.tolist())) == 3
 

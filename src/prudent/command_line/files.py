@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from prudent.errors import InputProblem
+from prudent.models import require_model_folder
 
 TEXT = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -46,10 +47,9 @@ def require_folder_destination(path: Path, what: str) -> None:
 
 
 def require_model_destination(path: Path) -> None:
-    """The rules of `storage.save`, known before the minute that fitting takes."""
+    """Refuse before fitting, which takes minutes, what could not be saved after it."""
     require_folder_destination(path, "the model")
-    if path.is_dir() and any(path.iterdir()) and not (path / "model.json").exists():
-        raise InputProblem(f"The folder '{path}' holds other things than a model; name a new or empty folder.")
+    require_model_folder(path)
 
 
 def write_table(frame: pl.DataFrame, out: str) -> None:

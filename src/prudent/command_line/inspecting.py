@@ -3,7 +3,6 @@
 import json
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,10 +156,10 @@ def _action_cells(one: ActionSummary, rewarded: int, overlap: ActionOverlap | No
 
 def _problems(log: Log) -> list[str]:
     """What `prudent fit` would refuse, in its own words."""
-    from prudent.models import check_log, reward_scale
+    from prudent.models import require_fittable, reward_scale
 
     problems = []
-    for check in (partial(check_log, seed=0), reward_scale):
+    for check in (require_fittable, reward_scale):
         try:
             check(log)
         except InputProblem as problem:

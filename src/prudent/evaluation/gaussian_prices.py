@@ -14,8 +14,9 @@ from scipy.stats import norm
 from prudent.errors import check, is_whole, require
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
-from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Progress, Sizes
+from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Sizes
 from prudent.networks import GroupedCells, Layout, Members, Training, encoded_values, layout_of, quasi_random, train
+from prudent.progress import Progress
 from prudent.table import Column, Log, Schema
 
 ACTION = "\0action"  # a name that no column of a table has
@@ -49,9 +50,7 @@ class GaussianPrices:
             require(is_whole(value, 1), "GaussianPrices", name, "be a whole number of at least 1", value)
         check("GaussianPrices", SHARED_RULES, vars(self))
 
-    def fit(
-        self, log: Log, below: float | None = None, seed: int = 0, progress: Progress | bool | None = None
-    ) -> Prices:
+    def fit(self, log: Log, below: float | None = None, seed: int = 0, progress: Progress = None) -> Prices:
         """Prices of every row; `below` in the inner sign."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "GaussianPrices", "log", "have an action and a reward in every row", f"{lacking} without")
@@ -73,7 +72,7 @@ class GaussianPrices:
         actions: np.ndarray,
         count: int,
         seed: int = 0,
-        progress: Progress | bool | None = None,
+        progress: Progress = None,
     ) -> Known:
         """What is known of the rows of tables [table, row, attribute] that share a schema; fields gain a table axis."""
         columns = (*schema.columns, Column(ACTION, "categorical", tuple(str(code) for code in range(max(count, 2)))))
@@ -98,7 +97,7 @@ class GaussianPrices:
         return _known(networks, rows, points, kernel, inputs, self.members)
 
     def _trained(
-        self, schema: Schema, data: dict[str, np.ndarray], size: int, seed: int, progress: Progress | bool | None
+        self, schema: Schema, data: dict[str, np.ndarray], size: int, seed: int, progress: Progress
     ) -> Members:
         tables = len(data["values"])
         own = {name: np.repeat(column, self.members, axis=0) for name, column in data.items()} if tables > 1 else None

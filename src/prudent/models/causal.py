@@ -1,4 +1,4 @@
-"""CausalPVAE: one posterior over features serves all actions; the reward is read from the completed feature."""
+"""CausalPVAE: one posterior over features serves all actions; the reward is predicted from the completed record."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,15 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, optional, require
 from prudent.models import partial_vae
+from prudent.models.case_types import TypedModel, calibrated, first_profiles
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.models.doubt import known_directions, known_types
+from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
-from prudent.models.fitting import (
-    PROPENSITY,
-    SHARED_RULES,
-    Progress,
-    RewardScale,
-    Sizes,
-    active_latents,
-    report_of,
-    reward_scale,
-    training_arrays,
-)
-from prudent.models.learning import Prepared, fit_one
+from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
-from prudent.models.typed import TypedModel, calibrated, first_profiles
+from prudent.models.price_uncertainty import regression_uncertainty, type_uncertainty
+from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
+from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
     Members,
     RewardNetwork,
@@ -43,6 +35,7 @@ from prudent.networks import (
     two_widths,
     untrained,
 )
+from prudent.progress import Progress
 from prudent.propensity import Propensity
 from prudent.table import ActionLabel, Log, Schema
 
@@ -51,7 +44,7 @@ MOST_TYPES = 256
 
 
 class CausalNetwork(eqx.Module):
-    """z → x → R ← a, the paper's own causal graph (Fig. 1)."""
+    """z → x → R ← a, the paper's causal graph (Fig. 1)."""
 
     features: PartialVAE
     reward: RewardNetwork | TypeNetwork
@@ -59,12 +52,12 @@ class CausalNetwork(eqx.Module):
     def __init__(self, settings: "CausalPVAE", schema: Schema, actions: int, key: PRNGKeyArray):
         layout, sizes, keys = layout_of(schema), settings.sizes.of(schema), jax.random.split(key)
         self.features = PartialVAE(layout, **sizes, key=keys[0])
+        shape = {"width": sizes["width"], "key": keys[1]}
         if settings.types > 1:
-            own = {"types": settings.types}
-            self.reward = TypeNetwork(layout.input_size, actions, width=sizes["width"], **own, key=keys[1])
+            self.reward = TypeNetwork(layout.input_size, actions, types=settings.types, **shape)
         else:
-            own = {"ordered": settings.ordered, "varying_noise": settings.varying_noise}
-            self.reward = RewardNetwork(layout.input_size, actions, width=sizes["width"], **own, key=keys[1])
+            options = {"ordered": settings.ordered, "varying_noise": settings.varying_noise}
+            self.reward = RewardNetwork(layout.input_size, actions, **options, **shape)
 
     def inputs(self, values: Float[Array, " attribute"]) -> Float[Array, " input"]:
         return self.features.layout.inputs(self.features.layout.cells(values))
@@ -105,10 +98,10 @@ class CausalModel(CausalGraphModel):
         return self.scale.restore(self.networks.each(lambda network: network.price(values)))
 
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
-        def one(network: Any, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
+        def of_member(network: Any, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
             return jnp.linalg.norm(known @ network.reward.hidden(network.inputs(values)), axis=1)
 
-        return self.scale.scale * self.networks.each(one, self.known)
+        return self.scale.scale * self.networks.each(of_member, self.known)
 
     def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
         each = self.networks.each(lambda network: network.reward.noise(network.inputs(values)))
@@ -116,12 +109,12 @@ class CausalModel(CausalGraphModel):
 
 
 def _require_numbers(labels: tuple[ActionLabel, ...]) -> None:
-    """Ordered actions are numbers, since only those are kept in an order that means something."""
-    words = [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
-    if words:
+    """Ordered actions must be numbers: only those are kept in a meaningful order."""
+    texts = [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
+    if texts:
         raise InputProblem(
-            f"The actions are not all numbers ('{words[0]}' is not), so nothing tells which are neighbours; leave out "
-            "'ordered', or write them as numbers in the log."
+            f"The actions are not all numbers ('{texts[0]}' is not), so it is not known which are neighbours; leave "
+            "out 'ordered', or write them as numbers in the log."
         )
 
 
@@ -141,7 +134,7 @@ _RULES: dict[str, Rule] = {
     ),
     "ordered": TRUTH,
     "varying_noise": TRUTH,
-    "propensity": optional(PROPENSITY),
+    "propensity": optional(PROPENSITY_RULE),
 }
 
 
@@ -152,15 +145,15 @@ class CausalPVAE:
     members: independently trained networks, averaged.
     samples: importance samples K per record in the bound; the one number that matters most.
     hide: share of observed cells hidden from the encoder in training.
-    types: 1 reads the reward as a smooth function of the record. With more, a record is of one of so many types, each
-        with its own mean reward for every action, and the record tells how likely each is: right where outcomes fall
-        into a few patterns (responders and others, which digit an image shows). Give half again as many as expected.
-        What is plausible is then a list of types, however many cells are missing.
-    ordered: whether neighbouring actions are alike, as doses are: what a row teaches of its action then moves the
-        prices of the neighbours too, unless the log speaks against it. The actions of the log must be numbers.
+    types: with 1, the reward is a smooth function of the record. With more, every record belongs to one of this many
+        types, each with a mean reward for every action, and the record says how likely each type is: right where
+        outcomes fall into a few patterns (responders and others, which digit an image shows). Give half again as many
+        as expected. What is plausible is then a list of types, however many cells are missing.
+    ordered: whether neighbouring actions have similar rewards, as doses do: what is learnt about an action then also
+        moves the prices of its neighbours, unless the log contradicts it. The actions of the log must be numbers.
     varying_noise: whether single rewards scatter around their price more for some records than for others.
-    propensity: (e.g. `Boosted()`) to weight the reward's bound by its inverse; None weights all rows alike,
-        which is right when the reward network is rich enough and keeps the whole sample effective.
+    propensity: (e.g. `Boosted()`) weights the reward's bound by its inverse. None weights all rows equally, which is
+        right when the reward network is rich enough, and keeps the effective sample size at all rows.
     """
 
     stored_as: ClassVar[str] = "causal"
@@ -199,7 +192,7 @@ class CausalPVAE:
     def draw_size(self, schema: Schema) -> int:
         return self.sizes.of(schema)["latent"] + len(schema)
 
-    def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
+    def fit(self, log: Log, seed: int = 0, progress: Progress = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
         return fit_one(self, log, seed, progress)
 
@@ -212,22 +205,22 @@ class CausalPVAE:
         return Prepared(training_arrays(log, scale, weights), scale, propensity)
 
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
-        """Types begin from a first guess of their rewards."""
+        """Types start from a first guess of their rewards."""
         if self.types == 1:
             return lambda networks: networks
         schema, actions = logs[0].schema, len(logs[0].action_labels)
-        columns, width = [own.columns for own in prepared], self.sizes.of(schema)["width"]
+        columns, width = [ready.columns for ready in prepared], self.sizes.of(schema)["width"]
         guess = first_profiles(layout_of(schema), columns, (self.types, actions), width, self.training, seed)
         repeated = jnp.asarray(np.repeat(guess, self.members, axis=0))
         return lambda networks: eqx.tree_at(lambda n: n.arrays.reward.profiles, networks, repeated)
 
     def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
-        """The fitted model, with what the log leaves open about its prices."""
+        """The fitted model, with how uncertain its prices are."""
         networks, scale, data = trained.networks, prepared.scale, prepared.columns
         active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
         if self.types > 1:
-            model = TypedModel(networks, scale, known_types(networks, data, log, seed), jnp.float32(1))
+            model = TypedModel(networks, scale, type_uncertainty(networks, data, log, seed), jnp.float32(1))
             model = _calibrated(model, data, trained.held_out, seed)
         else:
-            model = CausalModel(networks, scale, known_directions(networks, data, log, seed))
-        return Fitted.of(self, log, model, report_of(log, trained, active, prepared.propensity))
+            model = CausalModel(networks, scale, regression_uncertainty(networks, data, log, seed))
+        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))

@@ -1,15 +1,15 @@
-"""What every model of the graph z → x → R ← a has in common once it is fitted."""
+"""What fitted models of the causal graph z → x → R ← a have in common."""
 
 from jaxtyping import Array, Bool, Float
 
 from prudent.decide import Completions, Model
 from prudent.models import partial_vae
-from prudent.models.fitting import RewardScale
+from prudent.models.training_data import RewardScale
 from prudent.networks import Members
 
 
 class CausalGraphModel(Model):
-    """Completions from the importance-weighted partial VAE; how rewards are priced is left to its two kinds."""
+    """Completions from the importance-weighted partial VAE; its two subclasses price the actions."""
 
     networks: Members
     scale: RewardScale

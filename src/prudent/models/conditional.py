@@ -14,19 +14,11 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.decide import Completions, Model, assemble
 from prudent.errors import Rule, check
+from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
-from prudent.models.fitting import (
-    PROPENSITY,
-    SHARED_RULES,
-    Progress,
-    RewardScale,
-    Sizes,
-    active_latents,
-    report_of,
-    reward_scale,
-    training_arrays,
-)
-from prudent.models.learning import Prepared, fit_one
+from prudent.models.fitting import Prepared, fit_one
+from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
+from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
     Decoder,
     Distributions,
@@ -42,6 +34,7 @@ from prudent.networks import (
     untrained,
 )
 from prudent.networks import decoder as decoding
+from prudent.progress import Progress
 from prudent.propensity import ImputedLogistic, Propensity
 from prudent.table import Column, Log, Schema
 
@@ -119,7 +112,7 @@ class ConditionalLoss:
 
 
 class ConditionalModel(Model):
-    """Fitted CPVAE. Given x̃ the action says nothing more about x, so completions take turns over the actions."""
+    """Fitted CPVAE. Given x̃, the action says nothing more about x, so each completion is drawn under some action."""
 
     networks: Members
     scale: RewardScale
@@ -131,7 +124,7 @@ class ConditionalModel(Model):
 
     @property
     def draw_size(self) -> int:
-        """One per latent coordinate, one per attribute (the reward's is not used), one for whose turn it is."""
+        """One per latent coordinate, one per attribute (the reward's is not used), one to draw the action."""
         return self.networks.shared.encoder.latent + self.networks.shared.layout.attributes + 1
 
     def complete(
@@ -145,12 +138,12 @@ class ConditionalModel(Model):
         common = jnp.argmax(self.shares)
         draws = uniforms.shape[0] * uniforms.shape[1]
 
-        def draw(network: ConditionalNetwork, own: Float[Array, "sample uniform"]) -> Array:
-            """Candidates of one member, its x̂ last."""
+        def draw(network: ConditionalNetwork, points: Float[Array, "sample uniform"]) -> Array:
+            """The candidates of one member, x̂ last."""
             layout, latents = network.layout, network.encoder.latent
             known, parts = layout.cells(values), layout.split(seen)
 
-            def one(uniform: Array) -> Array:
+            def candidate(uniform: Array) -> Array:
                 action = jnp.minimum(jnp.sum(jnp.cumsum(self.shares) < uniform[-1]), self.shares.size - 1)
                 normal = ndtri(uniform[:latents])
                 if literal:
@@ -161,24 +154,24 @@ class ConditionalModel(Model):
 
             centre = decoding.mode(network.decode(network.encode(known, seen, common).mean, common))
             centre = layout.values(centre if literal else layout.hold(parts, known, centre))
-            return jnp.concatenate([jax.vmap(one)(own), centre[None]])
+            return jnp.concatenate([jax.vmap(candidate)(points), centre[None]])
 
         drawn = self.networks.each(draw, uniforms)
-        everyone = jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:, -1]])
+        candidates = jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:, -1]])
         if not literal:
-            everyone = jnp.where(seen[None, :], values[None, :], everyone)
+            candidates = jnp.where(seen[None, :], values[None, :], candidates)
 
         def density(network: ConditionalNetwork) -> Float[Array, " completion"]:
             if literal:
-                return jax.vmap(lambda full: _literal_density(network, values, seen, full, common))(everyone)
-            return jax.vmap(lambda full: _log_density(network, full, self.shares))(everyone)
+                return jax.vmap(lambda full: _literal_density(network, values, seen, full, common))(candidates)
+            return jax.vmap(lambda full: _log_density(network, full, self.shares))(candidates)
 
         log_density = logsumexp(self.networks.each(density), axis=0)
         fixed = observed & (not literal)
-        # p(x) is as good as p(x | x̃) within a record, so there is no evidence to take off
+        # within a record p(x) is proportional to p(x | x̃), so no evidence is subtracted
         evidence = None if literal else jnp.zeros(self.members)
-        weights = jnp.zeros(len(everyone))
-        return assemble(everyone[:, :-1], weights, log_density, fixed, extra=drawn.shape[0], evidence=evidence)
+        weights = jnp.zeros(len(candidates))
+        return assemble(candidates[:, :-1], weights, log_density, fixed, extra=drawn.shape[0], evidence=evidence)
 
     def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
         full = jnp.append(values, 0.0)
@@ -203,7 +196,7 @@ def _log_density(network: ConditionalNetwork, full: Array, shares: Float[Array, 
 
 
 def _literal_density(network: ConditionalNetwork, values: Array, seen: Array, full: Array, action: Array) -> Array:
-    """log Π p(x_j | Z) with Z the encoder's answer to x̃ (eq 13)."""
+    """log Π p(x_j | Z) with Z the encoder's mean for x̃ (eq 13)."""
     everything = jnp.ones(full.size, bool).at[-1].set(False)
     latent = network.encode(network.layout.cells(values), seen, action).mean
     return decoding.log_prob(
@@ -219,15 +212,12 @@ def _with_reward(schema: Schema) -> Layout:
     return layout_of(Schema((*schema.columns, Column("reward", "real"))))
 
 
-_RULES: dict[str, Rule] = {
-    **SHARED_RULES,
-    "propensity": PROPENSITY,
-}
+_RULES: dict[str, Rule] = {**SHARED_RULES, "propensity": PROPENSITY_RULE}
 
 
 @dataclass(frozen=True)
 class CPVAE:
-    """Conditional model, as the paper has it; kept for comparison (`CausalPVAE` does better, see the benchmarks).
+    """The paper's conditional model, kept for comparison (`CausalPVAE` does better, see the benchmarks).
 
     samples: draws of z per record in the bound (plain average, as in the paper's ELBO).
     propensity: its inverse weights the whole bound, clipped and normalised.
@@ -259,7 +249,7 @@ class CPVAE:
     def draw_size(self, schema: Schema) -> int:
         return self.sizes.of(schema)["latent"]
 
-    def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
+    def fit(self, log: Log, seed: int = 0, progress: Progress = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
         return fit_one(self, log, seed, progress)
 
@@ -278,4 +268,4 @@ class CPVAE:
         shares = np.bincount(log.actions[log.rewarded], minlength=len(log.action_labels)) / log.rewarded.sum()
         model = ConditionalModel(trained.networks, prepared.scale, jnp.asarray(shares, jnp.float32))
         active = active_latents(trained.networks, _posterior_mean, prepared.columns)
-        return Fitted.of(self, log, model, report_of(log, trained, active, prepared.propensity))
+        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))

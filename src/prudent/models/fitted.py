@@ -1,4 +1,4 @@
-"""A fitted model: what it learnt, and the words of the table it learnt from."""
+"""A fitted model: what it learnt, with the columns and labels of the table it learnt from."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 
 from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy
 from prudent.errors import InputProblem
-from prudent.models.fitting import FitReport
+from prudent.models.fit_report import FitReport
 from prudent.models.storage import settings_to_json, write_folder
 from prudent.table import ActionLabel, Log, Roles, Schema
 
@@ -18,7 +18,8 @@ from prudent.table import ActionLabel, Log, Roles, Schema
 class Fitted:
     """A model with the schema and actions of its log. Only a fitted model has a policy.
 
-    Wrap a model of your own the same way: anything with `complete` and `price` (see `prudent.decide.model.Model`).
+    A model that you wrote yourself is wrapped in the same way: anything with `complete` and `price`, see
+    `prudent.decide.Model`.
     """
 
     model: Model
@@ -29,7 +30,7 @@ class Fitted:
     report: FitReport
     roles: Roles = Roles()
     fingerprints: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
-    """Of the rows it was fitted on, sorted: so that an evaluation on the same rows is noticed."""
+    """Of the rows it was fitted on, sorted: so that an evaluation on the same rows can be refused."""
 
     @classmethod
     def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> "Fitted":
@@ -37,7 +38,7 @@ class Fitted:
         return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles, seen)
 
     def read(self, frame: Any) -> Log:
-        """Another table of decisions, e.g. held-out ones, read as the model's own log was."""
+        """Read another table of decisions, e.g. held-out ones, with the columns and actions of the model's log."""
         roles = self.roles
         return Log.from_frame(
             frame,

@@ -10,8 +10,9 @@ import equinox as eqx
 from prudent.errors import InputProblem
 from prudent.models.causal import CausalPVAE
 from prudent.models.conditional import CPVAE
+from prudent.models.fit_report import FitReport
 from prudent.models.fitted import Fitted
-from prudent.models.fitting import FitReport, Sizes
+from prudent.models.settings import Sizes
 from prudent.models.similarity import SPVAE
 from prudent.models.storage import damaged, filled, read_description
 from prudent.networks import Training, use_compilation_cache
@@ -22,7 +23,7 @@ SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (Causal
 
 
 def load(path: str | PathLike[str]) -> Fitted:
-    """Read a fitted model from a folder; refuses unknown versions and damaged files with a sentence."""
+    """Read a fitted model from a folder; unknown versions and damaged files raise an `InputProblem`."""
     use_compilation_cache()
     folder = Path(path)
     description = read_description(folder)
@@ -37,41 +38,38 @@ def load(path: str | PathLike[str]) -> Fitted:
         minimize = bool(description["minimize"])
         roles = _roles(description["roles"])
         file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
-        # shapes only: settings that ask for absurd sizes must not be given the memory
+        # shapes only: settings with absurd sizes must not allocate memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
     except InputProblem:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise damaged(folder / "model.json", f"it lacks or garbles {problem}") from problem
+        raise damaged(folder / "model.json", f"{problem} is missing or wrong") from problem
     model, seen = filled(blank, folder, file, digest)
     return Fitted(model, settings, schema, labels, minimize, report, roles, seen)
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:
-    if (
-        not isinstance(stored, list)
-        or not stored
-        or not all(isinstance(one, str | int | float | bool) for one in stored)
-    ):
-        raise ValueError("the action labels")
-    return tuple(stored)
+    labels = stored if isinstance(stored, list) else []
+    if not labels or not all(isinstance(label, str | int | float | bool) for label in labels):
+        raise ValueError("the list of action labels")
+    return tuple(labels)
 
 
 def _roles(stored: Any) -> Roles:
     roles = Roles(**stored)
-    texts = isinstance(roles.action, str) and isinstance(roles.reward, str)
-    if not texts or not isinstance(roles.propensity, str | None):
-        raise ValueError("the names of the log's columns")
+    names = isinstance(roles.action, str) and isinstance(roles.reward, str) and isinstance(roles.propensity, str | None)
+    if not names:
+        raise ValueError("a name of the log's columns")
     return roles
 
 
 def _settings_from_json(cls: Callable[..., Any], stored: dict[str, Any]) -> Any:
     values = dict(stored)
-    if "weights" in values:  # the name of 'propensity' in CausalPVAE until 0.2
+    if "weights" in values:  # CausalPVAE's 'propensity' was called so until 0.2
         values["propensity"] = values.pop("weights")
     values["sizes"], values["training"] = Sizes(**values["sizes"]), Training(**values["training"])
     for name, value in values.items():
         if isinstance(value, dict):
-            own = dict(value)
-            values[name] = PROPENSITIES[own.pop("propensity")](**own)
+            options = dict(value)
+            values[name] = PROPENSITIES[options.pop("propensity")](**options)
     return cls(**values)

@@ -1,6 +1,7 @@
 """The partial VAE (paper III-A): a distribution over complete records, learnt from records with gaps."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -64,7 +65,7 @@ class PartialVAE(eqx.Module):
 
     @property
     def draw_size(self) -> int:
-        """Uniforms a sample needs: one per latent coordinate, one per attribute."""
+        """The uniforms that one sample needs: one per latent coordinate, one per attribute."""
         return self.encoder.latent + self.layout.attributes
 
     def sample(
@@ -79,7 +80,7 @@ class PartialVAE(eqx.Module):
         observed_parts = self.layout.split(observed)
         posterior = self.encoder(self.layout, known, self.layout.split(seen))
 
-        def one(uniform: Float[Array, " uniform"]) -> Samples:
+        def sample(uniform: Float[Array, " uniform"]) -> Samples:
             normal = ndtri(uniform[: self.encoder.latent])
             latent = posterior.draw(normal)
             distributions = self.decoder(self.layout, latent)
@@ -91,7 +92,7 @@ class PartialVAE(eqx.Module):
             drawn = decoding.draw(distributions, self.layout.split(uniform[self.encoder.latent :]))
             return Samples(distributions, self.layout.hold(observed_parts, known, drawn), log_weight)
 
-        return jax.vmap(one)(uniforms)
+        return jax.vmap(sample)(uniforms)
 
     def posterior_mean(self, record: dict[str, Array]) -> Float[Array, " latent"]:
         return self.encoder(
@@ -101,7 +102,7 @@ class PartialVAE(eqx.Module):
     def log_density(self, cells: GroupedCells) -> Float[Array, ""]:
         """log p(x) of a complete record: p(x|z) p(z) / q(z|x) at the centre of q, exact where q is the posterior.
 
-        q(z|x) knows every cell, so it is narrow; more points than its centre hardly change the order of completions.
+        q(z|x) sees every cell, so it is narrow; more points than its centre hardly change the order of completions.
         """
         everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
         posterior = self.encoder(self.layout, cells, everything)
@@ -131,9 +132,24 @@ class PartialVAE(eqx.Module):
             return decoding.mode(self.decoder(self.layout, ndtri(uniform[: self.encoder.latent])))
 
         drawn = jax.vmap(generate)(uniforms)
-        cells = jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), drawn, decoding.mode(distributions))
-        density = jax.vmap(lambda own: decoding.log_prob(distributions, own, everything))(cells)
+        mode = decoding.mode(distributions)
+        cells = jax.tree.map(lambda many, last: jnp.concatenate([many, last[None]]), drawn, mode)
+        density = jax.vmap(lambda full: decoding.log_prob(distributions, full, everything))(cells)
         return jax.vmap(self.layout.values)(cells), density
+
+
+@dataclass(frozen=True)
+class FeatureLoss:
+    """The importance-weighted bound of log p(x̃) alone, without the reward."""
+
+    hide: float
+
+    def __call__(
+        self, network: PartialVAE, record: dict[str, Array], uniforms: Array, hiding: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        seen = record["observed"] & (hiding >= self.hide)
+        bound = log_mean(network.sample(record["values"], record["observed"], seen, uniforms).log_weights)
+        return -bound, bound
 
 
 def complete(
@@ -144,29 +160,29 @@ def complete(
     uniforms: Float[Array, "member sample uniform"],
     literal: bool,
 ) -> Completions:
-    """Completions pooled over members; `features` finds the partial VAE inside a member's network.
+    """Completions pooled over members; `features` returns the partial VAE inside a member's network.
 
     A completion's density comes from an encoder that sees the completed record, see `log_density_given`. (A mixture
-    over the draws' own components would rank draws by their own noise.)
+    over the components that the draws came from would rank draws by their noise.)
     """
     if literal:
         return _complete_literally(networks, features, values, observed, uniforms)
     draws = uniforms.shape[0] * uniforms.shape[1]
 
-    def sample(network: Any, own: Array) -> tuple[Array, Array, Array, Array]:
+    def sample(network: Any, points: Array) -> tuple[Array, Array, Array, Array]:
         model = features(network)
-        samples = model.sample(values, observed, observed, own)
+        samples = model.sample(values, observed, observed, points)
         centre = model.most_likely(samples, model.layout.cells(values), model.layout.split(observed))
         to_values = model.layout.values
         return jax.vmap(to_values)(samples.cells), samples.log_weights, to_values(centre), log_mean(samples.log_weights)
 
     drawn, log_weights, centres, evidence = networks.each(sample, uniforms)
-    everyone = jnp.concatenate([drawn.reshape(draws, -1), centres])
-    # round trips through the groups may differ in the last bit; what was observed is given back untouched
-    everyone = jnp.where(observed[None, :], values[None, :], everyone)
+    candidates = jnp.concatenate([drawn.reshape(draws, -1), centres])
+    # round trips through the groups may differ in the last bit; observed cells are returned unchanged
+    candidates = jnp.where(observed[None, :], values[None, :], candidates)
 
-    log_density = jax.vmap(lambda full: log_density_given(networks, features, full, evidence))(everyone)
-    return assemble(everyone, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
+    log_density = jax.vmap(lambda full: log_density_given(networks, features, full, evidence))(candidates)
+    return assemble(candidates, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
 
 
 def log_density_given(
@@ -177,19 +193,19 @@ def log_density_given(
 ) -> Float[Array, ""]:
     """log p(x | x̃) of one completion: the members' mean of p(x)/p(x̃)."""
 
-    def one(network: Any, own: Array) -> Float[Array, ""]:
+    def of_member(network: Any, member_evidence: Array) -> Float[Array, ""]:
         model = features(network)
-        return model.log_density(model.layout.cells(values)) - own
+        return model.log_density(model.layout.cells(values)) - member_evidence
 
-    return logsumexp(networks.each(one, evidence)) - jnp.log(networks.count)
+    return logsumexp(networks.each(of_member, evidence)) - jnp.log(networks.count)
 
 
 def _complete_literally(
     networks: Members, features: Callable[[Any], PartialVAE], values: Array, observed: Array, uniforms: Array
 ) -> Completions:
     draws = uniforms.shape[0] * uniforms.shape[1]
-    drawn, density = networks.each(lambda n, own: features(n).literally(values, observed, own), uniforms)
-    # one member is the paper's method; with more, each judges its own candidates against its own x̂
+    drawn, density = networks.each(lambda n, points: features(n).literally(values, observed, points), uniforms)
+    # one member is the paper's method; with more, each compares its candidates with its x̂
     density = density - density[:, -1:]
     return assemble(
         jnp.concatenate([drawn[:, :-1].reshape(draws, -1), drawn[:1, -1]]),

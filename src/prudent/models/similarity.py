@@ -1,6 +1,7 @@
-"""SPVAE (paper III-B): the reward of a full record is the rewards of similar logged records, weighted."""
+"""SPVAE (paper III-B): the price of an action is a weighted mean of the rewards of similar logged records."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
@@ -14,22 +15,15 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from prudent.decide import Completions, Model
 from prudent.errors import Rule, check, one_of, optional, whole
 from prudent.models import partial_vae
+from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
-from prudent.models.fitting import (
-    PROPENSITY,
-    SHARED_RULES,
-    Progress,
-    RewardScale,
-    Sizes,
-    active_latents,
-    check_log,
-    report_of,
-    reward_scale,
-    training_arrays,
-)
-from prudent.models.partial_vae import PartialVAE, log_mean
-from prudent.networks import Members, Training, layout_of, quasi_random, train, untrained
+from prudent.models.fitting import Prepared, fit_one
+from prudent.models.partial_vae import FeatureLoss, PartialVAE
+from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
+from prudent.models.training_data import RewardScale, reward_scale, training_arrays
+from prudent.networks import Members, Trained, Training, layout_of, untrained
 from prudent.networks import decoder as decoding
+from prudent.progress import Progress
 from prudent.propensity import ImputedLogistic, Propensity
 from prudent.table import Log, Schema
 
@@ -38,24 +32,11 @@ BLOCK = 256
 Form = Literal["self_normalised", "inverse_propensity", "matching"]
 
 
-@dataclass(frozen=True)
-class FeatureLoss:
-    """The importance-weighted bound of log p(x̃) alone."""
-
-    hide: float
-
-    def __call__(
-        self, network: PartialVAE, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        seen = record["observed"] & (hiding >= self.hide)
-        bound = log_mean(network.sample(record["values"], record["observed"], seen, uniforms).log_weights)
-        return -bound, bound
-
-
 class Logged(eqx.Module):
     """Logged rows as attention keys, in blocks of one action each; padding rows have a constant of −∞.
 
-    `gain` is Rᵢ/π̂0 (or Rᵢ), `share` is 1/π̂0 (or 1): what a row adds above and below the fraction of its action.
+    `gain` is Rᵢ/π̂0 (or Rᵢ) and `share` is 1/π̂0 (or 1): what a row adds to the numerator and the denominator of the
+    price of its action.
     """
 
     keys: Float[Array, "member block row statistic"]
@@ -67,8 +48,8 @@ class Logged(eqx.Module):
     def prices(self, member_keys: Array, member_constants: Array, query: Array, actions: int, over_all: bool) -> Array:
         """θ̂(x, ·) by online softmax over the blocks: memory does not grow with the log (eq 12, or its fractions)."""
 
-        def block(carry: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
-            keys, constants, gain, share, action = own
+        def block(carry: tuple[Array, ...], rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
+            keys, constants, gain, share, action = rows
             logits = keys @ query + constants
             top, *sums = carry
             highest = jnp.maximum(top[action], jnp.max(logits))
@@ -82,11 +63,11 @@ class Logged(eqx.Module):
 
         zeros = jnp.zeros(actions)
         start = (jnp.full(actions, -1e30), zeros, zeros, zeros)
-        own = (member_keys, member_constants, self.gain, self.share, self.action)
-        (top, gain, share, plain), _ = jax.lax.scan(block, start, own)
+        blocks = (member_keys, member_constants, self.gain, self.share, self.action)
+        (top, gain, share, total), _ = jax.lax.scan(block, start, blocks)
         if over_all:  # eq 12: weights sum to one over all logged rows, whatever their action
             relative = jnp.exp(top - jnp.max(top))
-            return relative * gain / jnp.sum(relative * plain)
+            return relative * gain / jnp.sum(relative * total)
         return gain / jnp.maximum(share, 1e-30)
 
 
@@ -131,26 +112,26 @@ class SimilarityModel(Model):
 def _keys(networks: Members, values: Array, observed: Array) -> tuple[Array, Array]:
     """Decoded natural parameters of p(x | x̃ᵢ) at the posterior's mean, for every member and logged row."""
 
-    def one(network: PartialVAE, own: Array, seen: Array) -> tuple[Array, Array]:
+    def of_row(network: PartialVAE, values: Array, observed: Array) -> tuple[Array, Array]:
         layout = network.layout
-        posterior = network.encoder(layout, layout.cells(own), layout.split(seen))
+        posterior = network.encoder(layout, layout.cells(values), layout.split(observed))
         return decoding.natural(network.decoder(layout, posterior.mean))
 
-    def rows(network: PartialVAE) -> tuple[Array, Array]:
-        return jax.lax.map(lambda row: one(network, *row), (values, observed), batch_size=BLOCK)
+    def of_member(network: PartialVAE) -> tuple[Array, Array]:
+        return jax.lax.map(lambda row: of_row(network, *row), (values, observed), batch_size=BLOCK)
 
-    return networks.each(rows)
+    return networks.each(of_member)
 
 
 def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndarray | None, rows: np.ndarray) -> Logged:
-    """Sort rows by action into whole blocks, so that a block feeds one action's running sums."""
+    """Sort rows by action into whole blocks, so that a block adds to the running sums of one action only."""
     actions = len(log.action_labels)
     per_action = [rows[log.actions[rows] == action] for action in range(actions)]
-    blocks = [max(1, math.ceil(len(own) / BLOCK)) for own in per_action]
+    blocks = [max(1, math.ceil(len(rows_of_action) / BLOCK)) for rows_of_action in per_action]
     index = np.full((sum(blocks), BLOCK), -1)
     flat, start = index.reshape(-1), 0
-    for own, count in zip(per_action, blocks, strict=True):
-        flat[start : start + len(own)] = own
+    for rows_of_action, count in zip(per_action, blocks, strict=True):
+        flat[start : start + len(rows_of_action)] = rows_of_action
         start += count * BLOCK
     real = index >= 0
     share = np.where(real, 1.0 if taken is None else 1.0 / taken[index], 0.0)
@@ -167,7 +148,7 @@ def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndar
 
 _RULES: dict[str, Rule] = {
     **SHARED_RULES,
-    "propensity": PROPENSITY,
+    "propensity": PROPENSITY_RULE,
     "form": one_of("self_normalised", "inverse_propensity", "matching"),
     "logged_rows": optional(whole(20)),
 }
@@ -175,12 +156,12 @@ _RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class SPVAE:
-    """Similarity model: θ̂(x,a) = Σ wᵢ 1[Aᵢ=a] Rᵢ / π̂0(a|x̃ᵢ) with wᵢ ∝ p(x|x̃ᵢ).
+    """The paper's similarity model: θ̂(x,a) = Σ wᵢ 1[Aᵢ=a] Rᵢ / π̂0(a|x̃ᵢ) with wᵢ ∝ p(x|x̃ᵢ).
 
     form: "self_normalised" divides by the same sum without Rᵢ; "inverse_propensity" is eq 12 as printed; "matching" is
-        the appendix form, which needs no propensity.
-    logged_rows: use a random subset of this many logged rows (the paper's remark); None uses all, streamed in blocks.
-    A fitted SPVAE keeps the logged rows it compares with: its folder holds what the log held.
+        the form of the appendix, which needs no propensity.
+    logged_rows: compare with a random subset of this many logged rows (as the paper remarks); None uses all, in blocks.
+    A fitted SPVAE keeps the logged rows it compares with, so a saved one contains data of the log.
     """
 
     stored_as: ClassVar[str] = "similarity"
@@ -196,38 +177,44 @@ class SPVAE:
     def __post_init__(self) -> None:
         check("SPVAE", _RULES, vars(self))
 
-    def network(self, schema: Schema, key: PRNGKeyArray) -> PartialVAE:
+    def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> PartialVAE:
         return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)
 
     def blank(self, schema: Schema, actions: int) -> SimilarityModel:
-        """An untrained model of the same shape, to be filled from a folder; sizes of the log are left open (0)."""
-        networks = untrained(partial(self.network, schema), self.members)
+        """An untrained model of the same shape, to be filled from a folder; what depends on the log has size 0."""
+        networks = untrained(partial(self.network, schema, actions), self.members)
         sums = jnp.zeros((0, BLOCK))
         keys = jnp.zeros((self.members, 0, BLOCK, 0))
         logged = Logged(keys, keys[..., 0:1].sum(-1), sums, sums, jnp.zeros(0, jnp.int32))
         return SimilarityModel(networks, logged, RewardScale(jnp.float32(0), jnp.float32(1)), actions, self.form)
 
-    def fit(self, log: Log, seed: int = 0, progress: Progress | bool | None = None) -> Fitted:
+    @property
+    def loss(self) -> FeatureLoss:
+        return FeatureLoss(self.hide)
+
+    def draw_size(self, schema: Schema) -> int:
+        return self.sizes.of(schema)["latent"] + len(schema)
+
+    def fit(self, log: Log, seed: int = 0, progress: Progress = None) -> Fitted:
         """Learn from a log; `progress=None` shows a bar on a terminal and nothing elsewhere."""
-        check_log(log, seed)
+        return fit_one(self, log, seed, progress)
+
+    def prepare(self, log: Log, seed: int) -> Prepared:
+        """The propensity is for the prices only: the features are learnt from all rows equally."""
         scale = reward_scale(log)
         propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
-        data = training_arrays(log, scale, None)
-        trained = train(
-            partial(self.network, log.schema),
-            FeatureLoss(self.hide),
-            data,
-            points=quasi_random(self.samples, self.sizes.of(log.schema)["latent"] + len(log.schema), seed),
-            training=self.training,
-            members=self.members,
-            seed=seed,
-            progress=progress,
-        )
+        return Prepared(training_arrays(log, scale, None), scale, propensity)
+
+    def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
+        return lambda networks: networks
+
+    def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
+        """The fitted model, with the logged rows it compares with."""
         rows = np.flatnonzero(log.rewarded)
         if self.logged_rows is not None and self.logged_rows < len(rows):
             rows = np.sort(np.random.default_rng(seed).choice(rows, self.logged_rows, replace=False))
-        taken = None if propensity is None else propensity.taken
-        logged = logged_rows(trained.networks, log, data["reward"], taken, rows)
-        model = SimilarityModel(trained.networks, logged, scale, len(log.action_labels), self.form)
-        active = active_latents(trained.networks, PartialVAE.posterior_mean, data)
-        return Fitted.of(self, log, model, report_of(log, trained, active, propensity))
+        taken = None if prepared.propensity is None else prepared.propensity.taken
+        logged = logged_rows(trained.networks, log, prepared.columns["reward"], taken, rows)
+        model = SimilarityModel(trained.networks, logged, prepared.scale, len(log.action_labels), self.form)
+        active = active_latents(trained.networks, PartialVAE.posterior_mean, prepared.columns)
+        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))

@@ -1,8 +1,8 @@
 """Models on disk: a folder with arrays as safetensors and everything else as JSON. No pickle, no code.
 
 `model.json` names its arrays file by the hash of its content and is replaced last, in one step: a crash in the middle
-leaves the old model or none, and a damaged file is noticed. Which classes there are to load is known to
-`prudent.models.loading` alone.
+leaves the old model or none, and a damaged file is detected. Only `prudent.models.loading` knows the classes that can
+be loaded.
 """
 
 import hashlib
@@ -35,37 +35,37 @@ def write_folder(path: str | PathLike[str], description: dict[str, Any], model: 
     description: everything about it that is not an array. seen: fingerprints of the rows it was fitted on.
     """
     folder = Path(path)
-    require_folder(folder)
+    require_model_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     data = save_arrays(_arrays(model) | {SEEN: seen})
     digest = hashlib.sha256(data).hexdigest()
     arrays = {"file": f"arrays-{digest[:16]}.safetensors", "sha256": digest}
-    whole = {"format": FORMAT, "version": VERSION, **description, "arrays": arrays}
+    content = {"format": FORMAT, "version": VERSION, **description, "arrays": arrays}
     _write(folder / arrays["file"], data)
-    _write(folder / "model.json", json.dumps(whole, indent=1).encode())
-    for old in filter(_own, folder.iterdir()):
+    _write(folder / "model.json", json.dumps(content, indent=1).encode())
+    for old in filter(_is_leftover, folder.iterdir()):
         if old.name != arrays["file"]:
             old.unlink()
 
 
-def require_folder(folder: Path) -> None:
-    """Refuse a place where a model cannot be written: a file, or a folder that holds other things than a model.
+def require_model_folder(folder: Path) -> None:
+    """Refuse a place where a model cannot be saved: a file, or a folder that holds other things than a model.
 
     What a crash left behind does not count as other things.
     """
     if folder.exists() and not folder.is_dir():
         raise InputProblem(f"'{folder}' is a file. Name a folder to save the model in.")
-    if folder.is_dir() and not (folder / "model.json").exists() and not all(map(_own, folder.iterdir())):
+    if folder.is_dir() and not (folder / "model.json").exists() and not all(map(_is_leftover, folder.iterdir())):
         raise InputProblem(f"The folder '{folder}' holds other things than a model. Name a new or empty folder.")
 
 
-def _own(path: Path) -> bool:
-    """Arrays of an older model, or what a crash left behind; model.json itself is not among them."""
+def _is_leftover(path: Path) -> bool:
+    """Arrays of an older model, or a file that a crash left unfinished; never model.json."""
     return path.is_file() and (path.match("arrays-*.safetensors") or path.match("*.part"))
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all: to a temporary file beside it, flushed to disk, then renamed."""
+    """Write the whole file or nothing: to a temporary file beside it, flushed to disk, then renamed."""
     temporary = path.with_name(path.name + ".part")
     with temporary.open("wb") as file:
         file.write(data)
@@ -98,7 +98,7 @@ def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:
 
 
 def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.ndarray]:
-    """The model's arrays in their places, and the fingerprints of the rows it was fitted on."""
+    """The blank model with the stored arrays, and the fingerprints of the rows it was fitted on."""
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise damaged(path, "its arrays file is missing")
@@ -114,7 +114,7 @@ def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.nd
         if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
         stored = arrays.get(jax.tree_util.keystr(at))
-        # a size of 0 is left open by the blank: it depends on the log, not on the settings
+        # where the blank has size 0, the size depends on the log, not on the settings
         if (
             stored is None
             or stored.dtype != leaf.dtype
@@ -126,7 +126,7 @@ def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.nd
 
     seen = arrays.get(SEEN)
     if seen is None or seen.dtype != np.uint64 or seen.ndim != 1:
-        raise damaged(path, "it does not say which rows the model has seen")
+        raise damaged(path, "it does not say which rows the model was fitted on")
     return jax.tree_util.tree_map_with_path(fill, blank), seen
 
 

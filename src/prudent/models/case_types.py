@@ -1,4 +1,4 @@
-"""Types of case: what a plausible record is like for the decision, when every type has its own rewards."""
+"""CausalPVAE with types: every record belongs to one of a few types of case, and each type has its own rewards."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +23,10 @@ TEMPERATURES = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8, 3.4, 4.0)
 
 
 class TypedModel(CausalGraphModel):
-    """Fitted CausalPVAE with types. What is plausible of a record with gaps is then a list of types, not of records.
+    """Fitted CausalPVAE with types. What is plausible for a record with gaps is then a list of types, not of records.
 
-    `doubts` are the standard deviations of the types' (standardised) rewards, from how many logged rows taught them.
-    `temperature` is what the networks' log-odds are divided by, so that they are as sure as held-out rows allow.
+    `doubts` are the standard deviations of the types' (standardised) rewards, from how many logged rows belong to them.
+    `temperature` divides the networks' log-odds, so that they are calibrated on held-out rows.
     """
 
     doubts: Float[Array, "member type action"]
@@ -49,23 +49,23 @@ class TypedModel(CausalGraphModel):
         return jax.nn.log_softmax(raw / self.temperature)
 
     def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
-        """The types a record may be of: each with its posterior share, its rewards and the completion that shows it
-        best. x̂ stays first, priced as the densest type.
+        """The types that a record may belong to, each with its posterior share, its rewards and the completion that
+        is most typical of it. x̂ stays first, priced as the densest type.
 
-        A type's density is the share of all types whose rewards the log cannot tell from its own: of any member, since
-        members name their types as they like. Unlike the density of a record it does not depend on how many cells are
-        missing, so that a `c` keeps the meaning it has in the paper's examples.
+        A type's density is the total share of all types whose rewards the log cannot distinguish from its rewards: of
+        any member, since the numbering of types is arbitrary in each. Unlike the density of a record it does not depend
+        on how many cells are missing, so that `c` keeps the meaning it has in the paper's examples.
         """
         draws, weights = completions.values[1:], jnp.exp(completions.log_weights[1:])
         shares = jnp.exp(jax.vmap(self.log_shares)(draws)).reshape(len(draws), -1) / self.members
         claims = weights[:, None] * shares
         mass = jnp.sum(claims, axis=0)
         rewards = self.networks.each(lambda n: n.reward.profiles)
-        rewards, doubts = (part.reshape(mass.size, -1) for part in (rewards, self.doubts))
-        density = jnp.log(jnp.maximum(_alike(rewards, doubts) @ mass, 1e-30))
+        rewards, doubts = (array.reshape(mass.size, -1) for array in (rewards, self.doubts))
+        density = jnp.log(jnp.maximum(_similarity(rewards, doubts) @ mass, 1e-30))
         rows = jnp.concatenate([jnp.argmax(density)[None], jnp.arange(mass.size)])
         log_weights = jnp.log(mass / jnp.sum(mass))[rows].at[0].set(-jnp.inf)
-        # another member's twin of the densest type may tie with it; as c goes to 1, x̂ alone must remain
+        # the same type in another member may tie with the densest; as c goes to 1, x̂ alone must remain
         log_density = density[rows].at[0].add(TIE)
         table = PriceTable(
             self.scale.restore(rewards)[rows],
@@ -75,23 +75,23 @@ class TypedModel(CausalGraphModel):
             jnp.broadcast_to(self.noise(completions.values[0]), (len(rows), rewards.shape[1])),
             1.0 / jnp.sum(weights**2),
         )
-        shown = jnp.concatenate([completions.values[:1], draws[jnp.argmax(claims, axis=0)]])
-        return Completions(shown, log_weights, log_density), table
+        typical = jnp.concatenate([completions.values[:1], draws[jnp.argmax(claims, axis=0)]])
+        return Completions(typical, log_weights, log_density), table
 
 
-def _alike(rewards: Float[Array, "type action"], doubts: Float[Array, "type action"]) -> Float[Array, "type type"]:
-    """How well each type could be each other one, from 0 to 1: rewards that differ by less than the log's doubt.
+def _similarity(rewards: Float[Array, "type action"], doubts: Float[Array, "type action"]) -> Float[Array, "type type"]:
+    """From 0 to 1, near 1 where the rewards of two types differ by less than their uncertainty.
 
-    The doubt of the better known of the two, since a type that hardly any row taught is not like all others. The mean
-    over actions, not the sum: with many actions small errors must not add up to a difference.
+    Counts the uncertainty of the better known of the two, since a type with hardly any rows is not similar to all
+    others. The mean over actions, not the sum: with many actions small errors must not add up to a difference.
     """
-    apart = (rewards[:, None, :] - rewards[None, :, :]) ** 2
-    known = 2.0 * jnp.minimum(doubts[:, None, :], doubts[None, :, :]) ** 2
-    return jnp.exp(-0.5 * jnp.mean(apart / known, axis=2))
+    difference = (rewards[:, None, :] - rewards[None, :, :]) ** 2
+    variance = 2.0 * jnp.minimum(doubts[:, None, :], doubts[None, :, :]) ** 2
+    return jnp.exp(-0.5 * jnp.mean(difference / variance, axis=2))
 
 
 class _FirstGuess(eqx.Module):
-    """Rewards read straight from what was observed, gaps at the attribute's mean."""
+    """Rewards predicted from what was observed, with gaps filled by the attribute's mean."""
 
     layout: Layout
     reward: RewardNetwork
@@ -101,14 +101,14 @@ class _FirstGuess(eqx.Module):
         self.reward = RewardNetwork(layout.input_size, actions, width=width, key=key)
 
     def __call__(self, values: Array, seen: Array) -> Float[Array, " action"]:
-        blank = tuple(jnp.zeros_like(own) for own in self.layout.cells(values))
+        blank = tuple(jnp.zeros_like(cells) for cells in self.layout.cells(values))
         cells = self.layout.hold(self.layout.split(seen), self.layout.cells(values), blank)
         return self.reward(self.layout.inputs(cells))
 
 
 @dataclass(frozen=True)
 class _SquaredError:
-    """Of the action taken. A noise that is learnt would make the guess sure of itself on the rows it has seen."""
+    """Of the action taken. Learning the noise too would make the guess overconfident on the rows it was trained on."""
 
     hide: float
 
@@ -128,17 +128,20 @@ def first_profiles(
     training: Training,
     seed: int,
 ) -> np.ndarray:
-    """Where types begin, [log, type, action] in standardised rewards: clusters of the rewards that simple networks
-    expect for the logged rows. `columns` are the training arrays of each log, all of the same length.
+    """Starting rewards of the types, [log, type, action], standardised: clusters of the rewards that simple networks
+    predict for the logged rows. `columns` are the training arrays of each log, all of the same length.
 
-    A mixture learnt from scratch settles anywhere: each row shows one reward, and many groupings of rows explain those.
-    Beginning from what a regression has already seen of all actions, it finds types that hold for every action.
+    A mixture learnt from scratch may converge to any of many solutions: each row shows one reward only, and many
+    groupings of the rows explain those. Starting from a regression on all actions, it finds types that hold for every
+    action.
     """
     types, actions = profiles
-    rewarded = np.all([own["weight"] > 0 for own in columns], axis=0)
+    rewarded = np.all([log["weight"] > 0 for log in columns], axis=0)
     order = np.random.default_rng(seed).permutation(len(rewarded))
-    some = order[np.argsort(~rewarded[order], kind="stable")][:FIRST_GUESS_ROWS]
-    own = {name: np.repeat(np.stack([log[name][some] for log in columns]), GUESSES, axis=0) for name in columns[0]}
+    rows = order[np.argsort(~rewarded[order], kind="stable")][:FIRST_GUESS_ROWS]
+    per_member = {
+        name: np.repeat(np.stack([log[name][rows] for log in columns]), GUESSES, axis=0) for name in columns[0]
+    }
     trained = train(
         lambda key: _FirstGuess(layout, actions, width, key),
         _SquaredError(FIRST_GUESS_HIDE),
@@ -147,31 +150,30 @@ def first_profiles(
         training=training,
         members=GUESSES * len(columns),
         seed=seed,
-        may_hold_out=rewarded[some],
-        per_member=own,
+        may_hold_out=rewarded[rows],
+        per_member=per_member,
         progress=False,
     )
-    padded = np.resize(np.arange(len(some)), bucket(len(some)))
-    expected = _expected(
-        trained.networks, jnp.asarray(own["values"][:, padded]), jnp.asarray(own["observed"][:, padded])
-    )
-    each = np.asarray(expected, np.float64).reshape(len(columns), GUESSES, len(padded), actions).mean(axis=1)
-    return np.stack([_clusters(one[: len(some)], types, seed) for one in each])
+    padded = np.resize(np.arange(len(rows)), bucket(len(rows)))
+    values, observed = (jnp.asarray(per_member[name][:, padded]) for name in ("values", "observed"))
+    predicted = np.asarray(_predicted(trained.networks, values, observed), np.float64)
+    per_log = predicted.reshape(len(columns), GUESSES, len(padded), actions).mean(axis=1)
+    return np.stack([_clusters(of_log[: len(rows)], types, seed) for of_log in per_log])
 
 
-def _clusters(expected: np.ndarray, types: int, seed: int) -> np.ndarray:
+def _clusters(predicted: np.ndarray, types: int, seed: int) -> np.ndarray:
     from sklearn.cluster import KMeans
 
-    count = min(types, len(np.unique(expected, axis=0)))
+    count = min(types, len(np.unique(predicted, axis=0)))
     with single_thread():
-        found = KMeans(count, n_init=10, random_state=seed)  # pyright: ignore[reportArgumentType]
-        centres = found.fit(expected).cluster_centers_
-    # fewer distinct rows than types: the rest begin beside the others
+        clustering = KMeans(count, n_init=10, random_state=seed)  # pyright: ignore[reportArgumentType]
+        centres = clustering.fit(predicted).cluster_centers_
+    # with fewer distinct rows than types, some types start from the same rewards
     return np.resize(centres, (types, centres.shape[1])).astype(np.float32)
 
 
 @eqx.filter_jit
-def _expected(networks: Members, values: Array, observed: Array) -> Float[Array, "member row action"]:
+def _predicted(networks: Members, values: Array, observed: Array) -> Float[Array, "member row action"]:
     def member(network: Any, values: Array, observed: Array) -> Float[Array, "row action"]:
         return jax.lax.map(lambda row: network(*row), (values, observed), batch_size=128)
 
@@ -182,21 +184,21 @@ def _expected(networks: Members, values: Array, observed: Array) -> Float[Array,
 def type_doubts(
     networks: Members, records: dict[str, Array], counted: Float[Array, " row"], points: Array
 ) -> Float[Array, "member type action"]:
-    """How unsure each type's reward of each action is, given how many logged rows are likely of that type.
+    """The standard deviation of each type's reward of each action, given how many logged rows belong to that type.
 
-    Before any row a reward has standard deviation 1 (rewards are standardised).
+    Before any row it is 1 (rewards are standardised).
     """
 
     def row(network: Any, record: dict[str, Array]) -> Float[Array, " type"]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
-        joint = jax.vmap(lambda own: network.reward.log_joint(own, record["action"], record["reward"]))(inputs)
+        joint = jax.vmap(lambda sample: network.reward.log_joint(sample, record["action"], record["reward"]))(inputs)
         return jax.nn.softmax(logsumexp(joint + samples.log_weights[:, None], axis=0))
 
     def member(network: Any) -> Float[Array, "type action"]:
-        likely = jax.lax.map(lambda own: row(network, own), records, batch_size=128)
+        shares = jax.lax.map(lambda record: row(network, record), records, batch_size=128)
         taken = jax.nn.one_hot(records["action"], network.reward.noise.size) * counted[:, None]
-        return 1.0 / jnp.sqrt(1.0 + likely.T @ taken / network.reward.noise[None, :] ** 2)
+        return 1.0 / jnp.sqrt(1.0 + shares.T @ taken / network.reward.noise[None, :] ** 2)
 
     return networks.each(member)
 
@@ -206,14 +208,14 @@ def calibrated(
 ) -> TypedModel:
     """The model at the temperature under which held-out rewards are likeliest (Guo et al., ICML 2017, for mixtures).
 
-    A network that has learnt its rows by heart is surer of new ones than it may be, and a tail is made of what is
-    unlikely. `counted` is 1 for the rows to judge by and 0 for padding.
+    A network that has overfitted is too sure of new rows, and then underestimates tails, which consist of unlikely
+    types. `counted` is 1 for held-out rows and 0 for padding.
     """
     fit = _held_out_fit(eqx.tree_at(lambda m: m.temperature, model, jnp.float32(1.0)), records, points)
-    tried = jnp.array(TEMPERATURES, jnp.float32)
-    # a few rows must not say much: each doubling of what is believed costs about five of them
-    best = jnp.argmax(counted @ fit - 10.0 * jnp.log(tried) ** 2)
-    return eqx.tree_at(lambda m: m.temperature, model, tried[best])
+    temperatures = jnp.array(TEMPERATURES, jnp.float32)
+    # a few rows must not move it far: a temperature of 2 costs about five units of log-likelihood
+    best = jnp.argmax(counted @ fit - 10.0 * jnp.log(temperatures) ** 2)
+    return eqx.tree_at(lambda m: m.temperature, model, temperatures[best])
 
 
 @eqx.filter_jit
@@ -227,12 +229,12 @@ def _held_out_fit(
         completions = model.complete(record["values"], record["observed"], points, False)
         weights, raw = jnp.exp(completions.log_weights[1:]), jax.vmap(model.log_shares)(completions.values[1:])
         action = record["action"]
-        apart = (record["reward"] - rewards[:, :, action]) / jnp.exp(log_noise[:, action])[:, None]
-        likely = jnp.exp(-0.5 * apart**2 - log_noise[:, action][:, None])
+        residual = (record["reward"] - rewards[:, :, action]) / jnp.exp(log_noise[:, action])[:, None]
+        likelihood = jnp.exp(-0.5 * residual**2 - log_noise[:, action][:, None])
 
         def at(temperature: Array) -> Float[Array, ""]:
             shares = jnp.einsum("d,dmk->mk", weights, jax.nn.softmax(raw / temperature))
-            return jnp.log(jnp.maximum(jnp.sum(shares * likely), 1e-12))
+            return jnp.log(jnp.maximum(jnp.sum(shares * likelihood), 1e-12))
 
         return jax.vmap(at)(jnp.array(TEMPERATURES))
 

@@ -1,0 +1,56 @@
+"""What happened while a model was fitted, and what to know before trusting it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prudent.networks import Members, Trained
+from prudent.propensity import FittedPropensity, effective_sample_size
+from prudent.table import Log
+
+ACTIVE_VARIANCE = 0.01
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """The rows that were used, the rounds of training, the best held-out bound of every member, and notes."""
+
+    rows: int
+    rewarded: int
+    rounds: int
+    held_out_bound: tuple[float, ...]
+    notes: tuple[str, ...]
+
+
+def fit_report(log: Log, trained: Trained, active_latents: int, propensity: FittedPropensity | None) -> FitReport:
+    notes = list(log.notes)
+    if active_latents == 0:
+        notes.append(
+            "The latent variables carry no information (posterior collapse): gaps are filled without regard to what "
+            "was observed. The attributes may be unrelated, or the log too small."
+        )
+    if propensity is not None:
+        weights = propensity.weights()[log.rewarded]
+        effective = effective_sample_size(weights)
+        notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
+    bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
+    return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
+
+
+def active_latents(
+    networks: Members, posterior_mean: Callable[[Any, dict[str, Array]], Array], data: dict[str, np.ndarray]
+) -> int:
+    """The number of latent coordinates whose posterior mean varies between records, in the member with the fewest."""
+    rows = {name: jnp.asarray(column[:1000]) for name, column in data.items()}
+
+    @eqx.filter_jit
+    def posterior_means(networks: Members) -> Array:
+        return networks.each(lambda network: jax.vmap(lambda row: posterior_mean(network, row))(rows))
+
+    return int(jnp.min(jnp.sum(jnp.var(posterior_means(networks), axis=1) > ACTIVE_VARIANCE, axis=1)))

@@ -1,0 +1,60 @@
+"""A log as the training program takes it: arrays by row, with standardised rewards."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prudent.errors import InputProblem
+from prudent.table import Log
+
+FEWEST_ROWS = 20
+
+
+class RewardScale(eqx.Module):
+    """Networks see standardised rewards; prices are reported in the log's units (higher is better)."""
+
+    location: Float[Array, ""]
+    scale: Float[Array, ""]
+
+    def restore(self, prices: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.location + self.scale * prices
+
+
+def require_fittable(log: Log) -> None:
+    """Refuse what no model can be fitted to."""
+    if not isinstance(log, Log):
+        raise InputProblem(
+            f"A model is fitted to a Log, not to a {type(log).__name__}. "
+            "Make one with prudent.Log.from_frame(frame, action=..., reward=...) or prudent.read_log."
+        )
+    rewarded = int(log.rewarded.sum())
+    if rewarded < FEWEST_ROWS:
+        raise InputProblem(
+            f"The log has only {rewarded} rows with both an action and a reward; "
+            f"prudent needs at least {FEWEST_ROWS} to fit a model. Collect more decisions."
+        )
+
+
+def reward_scale(log: Log) -> RewardScale:
+    rewards = log.rewards[log.rewarded]
+    spread = float(rewards.std())
+    if not spread > 0:
+        raise InputProblem(
+            f"Every reward in the log is {rewards[0]:g}, so no action can be better than another. "
+            "Name the column that says how each decision turned out."
+        )
+    return RewardScale(jnp.float32(rewards.mean()), jnp.float32(spread))
+
+
+def training_arrays(log: Log, scale: RewardScale, weights: np.ndarray | None) -> dict[str, np.ndarray]:
+    """The columns of a log by row; a row without a reward has weight zero, but the features are learnt from it too."""
+    rewarded = log.rewarded
+    standardised = (np.where(rewarded, log.rewards, 0.0) - float(scale.location)) / float(scale.scale)
+    return {
+        "values": log.values,
+        "observed": log.observed,
+        "action": np.where(rewarded, log.actions, 0).astype(np.int32),
+        "reward": np.where(rewarded, standardised, 0.0).astype(np.float32),
+        "weight": np.where(rewarded, 1.0 if weights is None else weights, 0.0).astype(np.float32),
+    }
