@@ -34,7 +34,7 @@ def test_equal_records_are_held_out_together_and_only_rewarded_rows_are(twins, n
     monkeypatch.setattr("prudent.models.fitting.train", stop)
     with pytest.raises(Stopped):
         small_settings(name).fit(twins, seed=0)
-    np.testing.assert_array_equal(given["judged"], twins.rewarded)
+    np.testing.assert_array_equal(given["may_hold_out"], twins.rewarded)
     records = given["records"].reshape(40, 5)
     assert (records == records[:, :1]).all()
     assert len(np.unique(records)) == 40
