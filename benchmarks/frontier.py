@@ -20,12 +20,10 @@ from rich.console import Console
 import prudent
 from benchmarks.dosing import FRESH, Printed, mean_and_error, world_of
 from prudent.decide import plausible_mass, risk_of_c
+from prudent.evaluation import worst_mean
 from prudent.models import Fitted
-from prudent.promise import Frontier, frontier
-from prudent.promise.caution_frontier import frontier_series
-from prudent.promise.limits import judge
-from prudent.promise.settings import DEFAULT_LADDER
-from prudent.show import Picture, Series, scatter_lines
+from prudent.promise import DEFAULT_SETTINGS, Frontier, frontier
+from prudent.show import Picture, Series, frontier_series, scatter_lines
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
@@ -60,13 +58,13 @@ def of_model(judged: Frontier) -> dict[str, dict[str, float]]:
 
 
 def of_exact(world: DosingWorld, fresh: DosingSample) -> dict[str, dict[str, float]]:
-    acts = [world.act(rule, fresh, **knobs) for rule, knobs in map(exact_rule, DEFAULT_LADDER)]
-    earned = np.stack([np.take_along_axis(fresh.theta, own[:, None], axis=1)[:, 0] for own in acts])
-    found = judge(np.ones_like(earned), earned, BELOW)
-    return {
-        name_of(setting): summary(one.mean_reward.value, one.tail_share.value, one.worst_mean.value)
-        for setting, one in zip(DEFAULT_LADDER, found, strict=True)
-    }
+    results = {}
+    for setting in DEFAULT_SETTINGS:
+        rule, knobs = exact_rule(setting)
+        rewards = fresh.theta[np.arange(len(fresh)), world.act(rule, fresh, **knobs)]
+        worst = worst_mean(np.ones(len(rewards)), rewards, 0.05).value
+        results[name_of(setting)] = summary(float(rewards.mean()), float((rewards < BELOW).mean()), worst)
+    return results
 
 
 def name_of(setting: prudent.Strategy) -> str:
@@ -116,7 +114,7 @@ def one_seed(seed: int, rows: int) -> dict[str, Any]:
     return {
         "model": truth,
         "exact": of_exact(world, fresh),
-        "held_out": {kind: own.rows for kind, own in judged.items()},
+        "held_out": {kind: own.to_dict()["points"] for kind, own in judged.items()},
         "choices": {kind: of_choices(own, truth) for kind, own in judged.items()},
         "masses": of_masses(fitted, fresh),
         "rivals": of_rivals(HERE / "results" / "dosing.json", seed),
@@ -132,7 +130,7 @@ def _mean(results: list[dict[str, Any]], *path: str) -> float:
 
 def frontier_table(results: list[dict[str, Any]]) -> Printed:
     rows = []
-    for name in map(name_of, DEFAULT_LADDER):
+    for name in map(name_of, DEFAULT_SETTINGS):
         reward = mean_and_error([result["model"][name]["mean_reward"] for result in results])
         exact = f"{_mean(results, 'exact', name, 'mean_reward'):.3f}"
         tails = [f"{_mean(results, which, name, 'tail_share'):.2%}" for which in ("model", "exact")]
@@ -167,14 +165,16 @@ def choices_table(results: list[dict[str, Any]]) -> Printed:
 
 def frontier_picture(results: list[dict[str, Any]]) -> Picture:
     def lines(which: str, settings: list[prudent.Strategy], suffix: str = "") -> list[Series]:
-        names = [name_of(setting) for setting in settings]
-        tails = [_mean(results, which, name, "tail_share") for name in names]
-        return frontier_series(settings, tails, [_mean(results, which, name, "mean_reward") for name in names], suffix)
+        points = []
+        for setting in settings:
+            numbers = {key: _mean(results, which, name_of(setting), key) for key in ("tail_share", "mean_reward")}
+            points.append({key: getattr(setting, key) for key in ("family", "setting", "boldness")} | numbers)
+        return list(frontier_series(points, suffix))
 
     # the exact line of c runs far to the right and back, over everything else; its numbers are in the table
-    by_c = [isinstance(s, prudent.Imputation) or getattr(s, "c", None) is not None for s in DEFAULT_LADDER]
-    others = [setting for setting, left_out in zip(DEFAULT_LADDER, by_c, strict=True) if not left_out]
-    series = lines("model", list(DEFAULT_LADDER)) + lines("exact", others, ", exact posterior")
+    by_c = [isinstance(s, prudent.Imputation) or getattr(s, "c", None) is not None for s in DEFAULT_SETTINGS]
+    others = [setting for setting, left_out in zip(DEFAULT_SETTINGS, by_c, strict=True) if not left_out]
+    series = lines("model", list(DEFAULT_SETTINGS)) + lines("exact", others, ", exact posterior")
     for rival in RIVALS[:2]:
         spot = (100 * _mean(results, "rivals", rival, "catastrophes"), _mean(results, "rivals", rival, "mean_reward"))
         series.append(Series(rival, [spot], joined=False))

@@ -1,6 +1,7 @@
-"""The frontier: its estimates against sums worked out by hand, its promise against many held-out samples."""
+"""The frontier: the numbers of evaluation, and a promise that is kept over many held-out logs."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ from conftest import COMPLETIONS, read, visits
 from scipy import stats
 
 from benchmarks import frontier as benchmark
+from prudent import Log
 from prudent.decide import (
     BestFrequencyLottery,
     Conservative,
@@ -23,11 +25,9 @@ from prudent.decide import (
     TailAverse,
 )
 from prudent.errors import InputProblem
-from prudent.evaluation import Estimate, upper_bound
-from prudent.promise import Frontier, KnownTruth, frontier
-from prudent.promise.known_truth import log_weights
-from prudent.promise.limits import Judgement, certified, judge, rows_needed, tail_rows
-from prudent.promise.settings import DEFAULT_LADDER, families
+from prudent.evaluation import Estimate, evaluate, upper_bound
+from prudent.evaluation.prices import Prices
+from prudent.promise import DEFAULT_SETTINGS, Frontier, KnownTruth, ObservedShare, Point, certified, families, frontier
 from prudent.worlds import DosingWorld
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -36,78 +36,36 @@ ROOT = Path(__file__).parents[2]
 FEW: tuple[Strategy, ...] = (Imputation(), MaximumExpectedReward(), TailAverse(risk=0.2), Conservative(risk=0.2))
 
 
-# ---- per-row weights and rewards in, value and tail out
+# ---- one truth
 
 
-def test_estimates_by_hand():
-    weights = np.array([[1.0, 0.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
-    rewards = np.broadcast_to(np.array([-4.0, 9.0, 1.0, -1.0]), (2, 4))
-    first, second = judge(weights, rewards, below=-2.0)
-    assert first.mean_reward.value == pytest.approx((-4 + 2 - 1) / 4)
-    assert first.tail_share.value == pytest.approx(1 / 4)
-    assert first.worst_mean.value == pytest.approx(-4.0)  # 5 % of the weight is within the worst row
-    assert first.effective_sample_size == pytest.approx(16 / 6)
-    assert (second.mean_reward.value, second.tail_share.value) == (pytest.approx(1.25), pytest.approx(0.25))
-    assert second.effective_sample_size == pytest.approx(4)
-    nothing = judge(np.zeros((1, 4)), rewards[:1], below=-2.0)[0]
-    assert np.isnan(nothing.mean_reward.value)
-    assert (nothing.effective_sample_size, nothing.tail_share.high) == (0.0, 1.0)
-
-
-def test_worst_mean_takes_part_of_a_row():
-    rewards = np.arange(10.0)[None, :]
-    weights = np.full((1, 10), 0.4)
-    weights[0, 0] = 0.1  # the worst 5 % of 3.7 are the first row and 0.085 of the second
-    assert judge(weights, rewards, below=0.0)[0].worst_mean.value == pytest.approx(0.085 / 0.185)
-
-
-def test_bootstrap_errors_are_those_of_a_mean_and_a_share():
-    random = np.random.default_rng(0)
-    rewards = random.normal(size=(1, 900))
-    found = judge(np.ones_like(rewards), rewards, below=-1.0, seed=1)[0]
-    assert found.mean_reward.error == pytest.approx(rewards.std() / 30, rel=0.12)
-    share = found.tail_share.value
-    assert found.tail_share.error == pytest.approx(np.sqrt(share * (1 - share) / 900), rel=0.12)
-    assert found.mean_reward.low < found.mean_reward.value < found.mean_reward.high
-    assert found == judge(np.ones_like(rewards), rewards, below=-1.0, seed=1)[0]
-    assert found.worst_mean.error > found.mean_reward.error
-
-
-def test_bound_is_clopper_and_pearsons_on_effective_counts():
-    for seen, rows in ((0, 20), (3, 50), (49, 50)):
-        exact = stats.binomtest(seen, rows).proportion_ci(0.9).high
-        assert upper_bound(seen / rows, rows, 0.05) == pytest.approx(exact)
-    assert upper_bound(1.0, 50, 0.05) == 1.0
-    tail = np.array([True, True, False, False, False, False, False, False])
-    assert tail_rows(np.ones(8), tail) == pytest.approx(8)
-    even = np.array([1.0, 1, 1, 1, 3, 3, 3, 3])
-    assert tail_rows(even, np.zeros(8, bool)) == pytest.approx(16**2 / 40)
-    # heavy rows in the tail leave fewer effective rows than heavy rows outside it
-    assert tail_rows(even[::-1], tail) < tail_rows(even, tail) <= 16**2 / 40
-    assert tail_rows(np.zeros(8), tail) == 0.0
-
-
-def test_rows_needed_brings_the_bound_to_the_limit():
-    needed = rows_needed(0.01, 100, 0.03, 0.05)
-    assert upper_bound(0.01, needed, 0.05) == pytest.approx(0.03, abs=1e-6)
-    assert rows_needed(0.03, 100, 0.03, 0.05) == float("inf")
-
-
-def test_weights_are_inverse_propensities_where_the_policy_agrees(log):
-    known = replace(log, propensities=np.full(len(log), 0.25))
-    chosen = np.stack([np.asarray(log.actions), np.zeros(len(log), int)])
-    weights = log_weights(known, chosen)
-    assert np.all(weights[0] == 4.0)
-    assert np.all(weights[1] == np.where(log.actions == 0, 4.0, 0.0))
-    unrewarded = replace(known, rewards=np.where(np.arange(len(log)) < 5, np.nan, log.rewards))
-    assert np.all(log_weights(unrewarded, chosen)[0, :5] == 0)
+@pytest.mark.parametrize("search", [0, 1])
+def test_frontier_and_evaluation_say_the_same_of_the_same_policies_and_log(fitted_models, search):
+    fitted = fitted_models["causal"]
+    later = fitted.read(visits(120, seed=5))
+    options: dict[str, Any] = {"completions": COMPLETIONS, "search": Search(steps=search, starts=1)}
+    points = frontier(fitted, later, below=-1.5, settings=FEW, **options).points
+    evaluation = evaluate({str(i): fitted.policy(s, **options) for i, s in enumerate(FEW)}, later, below=-1.5)
+    for i, point in enumerate(points):
+        assert point.mean_reward == evaluation.estimate(str(i))
+        assert point.tail_share == evaluation.tail_share(str(i))
+        assert point.worst_mean == evaluation.worst_mean(str(i))
+        # the certificate rests on the rows that the interval rests on
+        assert upper_bound(*point.observed_share, 0.025) == pytest.approx(point.tail_share.high)
+        assert point.tail_sample_size <= point.effective_sample_size
 
 
 # ---- families and the promise
 
 
+def test_rows_needed_brings_the_bound_to_the_limit():
+    needed = ObservedShare(0.01, 100).rows_needed(0.03, 0.05)
+    assert upper_bound(0.01, needed, 0.05) == pytest.approx(0.03, abs=1e-6)
+    assert ObservedShare(0.03, 100).rows_needed(0.03, 0.05) == math.inf
+
+
 def test_families_run_from_most_to_least_careful():
-    settings = [*DEFAULT_LADDER, MostOftenBest(), TailAverse(risk=0.1, measure="quantile"), Conservative(c=0.0)]
+    settings = [*DEFAULT_SETTINGS, MostOftenBest(), TailAverse(risk=0.1, measure="quantile"), Conservative(c=0.0)]
     named = [[repr(settings[i]) for i in family] for family in families(settings)]
     assert sorted(i for family in families(settings) for i in family) == list(range(len(settings)))
     by_c, tail, by_risk = named[0], named[1], named[2]
@@ -118,69 +76,81 @@ def test_families_run_from_most_to_least_careful():
     assert len(named) == 5
 
 
-def judged_as(share: float, rows: float, mean: float = 0.0) -> Judgement:
-    nothing = Estimate(mean, 0.0, mean, mean)
-    return Judgement(nothing, replace(nothing, value=share), nothing, rows, rows)
-
-
 def test_a_setting_that_passes_hands_its_level_on():
     """Four settings share 0.1; n rows without a bad outcome show a share of 2 % at the level 0.98 ** n."""
-    own = 0.1 / 4
-    alone, second, third = (int(np.ceil(np.log(times * own) / np.log(0.98))) for times in (1, 2, 3))
+    alone, second, third = (math.ceil(math.log(times * 0.1 / 4) / math.log(0.98)) for times in (1, 2, 3))
     assert alone > second > third
-    rows = [judged_as(0.0, n) for n in (alone, second, third, second)]
-    assert certified([[0, 1, 2], [3]], rows, 0.02, 0.9) == [0, 1, 2]
+    shares = [ObservedShare(0.0, rows) for rows in (alone, second, third, second)]
+    assert certified([[0, 1, 2], [3]], shares, 0.02, 0.9) == [0, 1, 2]
     # a failure hands nothing on, but what comes behind it may still pass by itself
-    rows = [judged_as(0.0, n) for n in (alone - 1, alone, third, alone)]
-    assert certified([[0, 1, 2], [3]], rows, 0.02, 0.9) == [1, 3]
-    assert certified([[0, 1, 2], [3]], rows, 0.0201, 0.8) == [0, 1, 2, 3]
+    shares = [ObservedShare(0.0, rows) for rows in (alone - 1, alone, third, alone)]
+    assert certified([[0, 1, 2], [3]], shares, 0.02, 0.9) == [1, 3]
+    assert certified([[0, 1, 2], [3]], shares, 0.0201, 0.8) == [0, 1, 2, 3]
 
 
-LADDER: list[Strategy] = [*(TailAverse(risk=r) for r in (0.05, 0.2, 0.5)), MaximumExpectedReward()]
-LADDER += [*(Conservative(c=c) for c in (0.1, 0.4, 0.7)), Imputation()]
+SETTINGS: list[Strategy] = [*(TailAverse(risk=r) for r in (0.05, 0.2, 0.5)), MaximumExpectedReward()]
+SETTINGS += [*(Conservative(c=c) for c in (0.1, 0.4, 0.7)), Imputation()]
+
+
+class Clinic:
+    """Exact settings in the cliff world, and logs of the same patients with other decisions and other noise."""
+
+    def __init__(self, rows: int):
+        self.world, self.random = DosingWorld(seed=1), np.random.default_rng(5)
+        self.sample = self.world.sample(rows, seed=3)
+        self.acts = [self.world.act(rule, self.sample, **knobs) for rule, knobs in map(benchmark.exact_rule, SETTINGS)]
+        frame = self.sample.frame()
+        self.log = Log.from_frame(frame, action="dose", reward="outcome", kinds=self.world.kinds)
+        assert list(self.world.index(self.log.action_labels)) == list(range(self.sample.theta.shape[1]))
+        self.bad = stats.norm.cdf((-5 - self.sample.theta) / self.world.noise)
+        self.shares = np.array([self.bad[np.arange(rows), act].mean() for act in self.acts])
+        self.means = np.array([self.sample.theta[np.arange(rows), act].mean() for act in self.acts])
+
+    def points(self, rows: int) -> tuple[list[ObservedShare], np.ndarray]:
+        """The tail shares and mean rewards that evaluation finds in one held-out log, with prices that see only half
+        of the bad outcomes."""
+        drawn = self.random.integers(len(self.log), size=rows)
+        theta, chances = self.sample.theta[drawn], self.sample.propensity[drawn]
+        actions = (self.random.random(rows)[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1)
+        taken = np.arange(rows), actions
+        rewards = theta[taken] + self.world.noise * self.random.normal(size=rows)
+        log = replace(
+            self.log.take(drawn), actions=actions.astype(np.int32), rewards=rewards, propensities=chances[taken]
+        )
+        choices = {
+            repr(setting): lambda _, act=act: np.eye(theta.shape[1])[act[drawn]]
+            for setting, act in zip(SETTINGS, self.acts, strict=True)
+        }
+        found = evaluate(choices, log, below=-5.0, prices=Prices(theta, self.bad[drawn] / 2, "the world's"))
+        shares = [ObservedShare(found.tail_share(name).value, found.tail_rows(name)) for name in choices]
+        return shares, np.array([found.estimate(name).value for name in choices])
 
 
 @pytest.fixture(scope="module")
-def pool() -> tuple[np.ndarray, np.ndarray]:
-    """Weights and outcomes [setting, row] of exact settings in the cliff world, with the true propensities."""
-    world = DosingWorld(seed=1)
-    sample = world.sample(8000, seed=3)
-    every, noise = np.arange(len(sample)), world.noise * np.random.default_rng(4).normal(size=len(sample))
-    acts = np.stack([world.act(rule, sample, **knobs) for rule, knobs in map(benchmark.exact_rule, LADDER)])
-    weights = np.where(acts == sample.actions, 1 / sample.propensity[every, acts], 0.0)
-    return weights, sample.theta[every, acts] + noise
+def clinic() -> Clinic:
+    return Clinic(8000)
 
 
 @pytest.mark.parametrize("rows", [400, 1500])
 @pytest.mark.parametrize("times", [0.95, 2.0])
-def test_chosen_setting_keeps_its_promise_over_many_held_out_logs(pool, times, rows):
+def test_chosen_setting_keeps_its_promise_over_many_held_out_logs(clinic, times, rows):
     """The limit is a little less, or twice, what the setting with the best mean reward truly reaches."""
-    weights, outcomes = pool
-    truth, order, repeats = (outcomes < -5).mean(axis=1), families(LADDER), 200
-    limit, random = times * truth[int(np.argmax(outcomes.mean(axis=1)))], np.random.default_rng(5)
+    limit, repeats = times * clinic.shares[int(np.argmax(clinic.means))], 200
     violated = chosen = naive = 0
     for _ in range(repeats):
-        drawn = random.integers(weights.shape[1], size=rows)
-        judged = [_judged(w[drawn], o[drawn]) for w, o in zip(weights, outcomes, strict=True)]
-        means = np.array([one.mean_reward.value for one in judged])
-        passed = certified(order, judged, limit, 0.9)
+        shares, means = clinic.points(rows)
+        passed = certified(families(SETTINGS), shares, limit, 0.9)
         if passed:
             chosen += 1
-            violated += truth[passed[int(np.argmax(means[passed]))]] > limit
-        seen = [i for i, one in enumerate(judged) if one.tail_share.value <= limit]
-        naive += bool(seen) and truth[seen[int(np.argmax(means[seen]))]] > limit
+            violated += clinic.shares[passed[int(np.argmax(means[passed]))]] > limit
+        seen = [i for i, share in enumerate(shares) if share.value <= limit]
+        naive += bool(seen) and clinic.shares[seen[int(np.argmax(means[seen]))]] > limit
     most = stats.binom.ppf(0.999, repeats, 0.1)
     assert violated <= most
     if times < 1:
         assert naive > most  # taking estimates at their word would break the promise
     elif rows > 1000:
         assert chosen > 0.5 * repeats  # and the promise is not kept by never choosing
-
-
-def _judged(weights: np.ndarray, outcomes: np.ndarray) -> Judgement:
-    """What choosing needs, without a bootstrap."""
-    tail, total = outcomes < -5, weights.sum()
-    return judged_as(float(weights @ tail / total), tail_rows(weights, tail), float(weights @ outcomes / total))
 
 
 # ---- with a model
@@ -198,29 +168,30 @@ def test_settings_choose_as_their_own_policies_do(fitted_models):
     fresh = visits(60, seed=8).drop(columns=["dose", "outcome"])
     rewards = np.random.default_rng(0).normal(size=(60, 3))
     options: dict[str, Any] = {"doubt": 1.0, "costs": {"high": 0.3}, "completions": COMPLETIONS}
-    found = frontier(fitted, KnownTruth(fresh, rewards), below=-1.0, settings=FEW[2:], **options)
-    for setting, point in zip(FEW[2:], found.points, strict=True):
+    known = frontier(fitted, KnownTruth(fresh, rewards), below=-1.0, settings=FEW[2:], **options)
+    for setting, point in zip(FEW[2:], known.points, strict=True):
         actions = fitted.policy(setting, search=Search(steps=0), **options).recommend(fresh).actions
         earned = rewards[np.arange(60), [fitted.action_labels.index(action) for action in actions]]
         assert point.mean_reward.value == pytest.approx(earned.mean())
-        assert point.tail_share.value == pytest.approx((earned < -1.0).mean())
+        assert point.mean_reward.error == pytest.approx(earned.std(ddof=1) / math.sqrt(60))
+        bad = int((earned < -1.0).sum())
+        assert point.tail_share.value == pytest.approx(bad / 60)
+        exact = stats.binomtest(bad, 60).proportion_ci(0.95)
+        assert (point.tail_share.low, point.tail_share.high) == pytest.approx((exact.low, exact.high))
         assert point.worst_mean.value == pytest.approx(np.sort(earned)[:3].mean())
-        assert point.effective_sample_size == pytest.approx(60)
+        assert point.effective_sample_size == point.tail_sample_size == 60
 
 
 def test_frontier_of_a_held_out_log(judged):
     assert isinstance(judged.to_frame(), pl.DataFrame)
     assert judged.to_frame()["strategy"].to_list() == [repr(setting) for setting in FEW]
-    for row in judged.rows:
+    for row in judged.to_dict()["points"]:
         assert row["mean_reward_low"] < row["mean_reward"] < row["mean_reward_high"]
         assert row["tail_share_low"] <= row["tail_share"] < row["tail_share_high"]
         assert row["worst_mean"] <= row["mean_reward"]
         assert 1 < row["effective_sample_size"] <= 120
-    table = judged.table().splitlines()
-    assert len(table) == 1 + len(FEW)
-    assert "below -1.5" in table[0]
-    assert str(judged) == judged.table()
-    json.dumps(judged.rows, allow_nan=False)
+    assert all(words in str(judged) for words in ("below -1.5", *(type(setting).__name__ for setting in FEW)))
+    json.dumps(judged.to_dict(), allow_nan=False)
     picture = judged.picture().svg()
     assert "expected" in picture
     assert "below -1.5" in picture
@@ -234,31 +205,34 @@ def test_choosing_or_saying_why_not(judged):
     assert generous.best is best.strategy
     assert judged.policy(0.9).strategy is best.strategy
     assert not judged.policy(0.9).searched
-    assert "90% confidence" in str(generous)
-    with pytest.raises(InputProblem, match=r"cannot show .* below -1.5 within 0.1%: .* may reach \d"):
+    assert repr(best.strategy) in str(generous)
+    with pytest.raises(InputProblem, match=r"below -1\.5 within 0\.1%"):
         judged.choose(0.001)
     assert judged.certify(0.001).best is None
     assert all(len(judged.certify(0.9, sure).strategies) <= len(generous.strategies) for sure in (0.95, 0.999))
-    empty = Frontier(judged.policies[:1], (judged_as(0.0, 20),), -1.5)
-    assert "hold out about" in empty.certify(0.02).sentence
-    hopeless = Frontier(judged.policies[:1], (judged_as(0.1, 20),), -1.5)
-    assert "raise the limit" in hopeless.certify(0.02).sentence
-    assert "hold out" not in hopeless.certify(0.02).sentence
+
+
+@pytest.mark.parametrize(("share", "helps"), [(0.0, True), (0.1, False)])
+def test_more_decisions_are_proposed_only_where_they_would_help(judged, share, helps):
+    nothing = Estimate(0.0, 0.0, 0.0, 0.0)
+    point = Point(FEW[0], nothing, replace(nothing, value=share), nothing, 20, 20)
+    sentence = Frontier(judged.policies[:1], (point,), -1.5).certify(0.02).sentence
+    assert "raise the limit" in sentence
+    assert ("hold out" in sentence) == helps
 
 
 def test_minimised_rewards_give_the_same_frontier_in_the_users_sign(fitted_models):
     fitted = fitted_models["causal"]
     fresh, rewards = visits(30, seed=8), np.random.default_rng(1).normal(size=(30, 3))
-    plain = frontier(fitted, KnownTruth(fresh, rewards), below=-1.0, settings=FEW, completions=COMPLETIONS)
+    higher = frontier(fitted, KnownTruth(fresh, rewards), below=-1.0, settings=FEW, completions=COMPLETIONS)
     lowered = replace(fitted, minimize=True)
-    other = frontier(lowered, KnownTruth(fresh, -rewards), below=1.0, settings=FEW, completions=COMPLETIONS)
-    assert other.tail_name == "above 1"
-    for one, two in zip(plain.points, other.points, strict=True):
-        assert two.mean_reward.value == -one.mean_reward.value
-        assert (two.mean_reward.low, two.mean_reward.high) == (-one.mean_reward.high, -one.mean_reward.low)
-        assert two.worst_mean.value == -one.worst_mean.value
+    lower = frontier(lowered, KnownTruth(fresh, -rewards), below=1.0, settings=FEW, completions=COMPLETIONS)
+    assert lower.tail_name == "above 1"
+    for one, two in zip(higher.points, lower.points, strict=True):
+        assert two.mean_reward == one.mean_reward.negated()
+        assert two.worst_mean == one.worst_mean.negated()
         assert two.tail_share == one.tail_share
-    assert other.choose(0.9) is plain.choose(0.9)
+    assert lower.choose(0.9) is higher.choose(0.9)
 
 
 def test_truth_of_a_dosing_world_follows_the_labels(fitted_models):
@@ -280,16 +254,16 @@ def test_bad_questions_are_refused(fitted_models, judged, log):
         frontier(fitted, log, below=-1.0, floor=-3.0)
     with pytest.raises(InputProblem, match="'below'"):
         frontier(fitted, log, below=np.nan)
-    with pytest.raises(InputProblem, match="'judged_on'"):
+    with pytest.raises(InputProblem, match="'log'"):
         frontier(fitted, cases, below=-1.0)  # type: ignore
-    with pytest.raises(InputProblem, match=r"fitted\.read"):
+    with pytest.raises(InputProblem, match=r"\.read"):
         frontier(fitted, read(visits(30), minimize=True), below=-1.0)
     with pytest.raises(InputProblem, match="'rewards'"):
         frontier(fitted, KnownTruth(cases, np.zeros((6, 2))), below=-1.0)
     with pytest.raises(InputProblem, match="no row"):
         frontier(fitted, replace(log, rewards=np.full(len(log), np.nan)), below=-1.0)
     for limit, confidence in ((0.0, 0.9), (1.5, 0.9), (0.1, 1.0)):
-        with pytest.raises(InputProblem, match="between 0 and 1"):
+        with pytest.raises(InputProblem, match=r"'limit'|'confidence'"):
             judged.choose(limit, confidence)
 
 

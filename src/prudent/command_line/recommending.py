@@ -110,7 +110,7 @@ def _policy(fitted: Fitted, asking: Asking, limit: Limit | None) -> Policy:
     )
     chosen = found.policy(limit.share)
     console = screen(stderr=True)
-    console.print(found.table(), soft_wrap=True)
+    console.print(str(found), soft_wrap=True)
     sentence(console, found.certify(limit.share).sentence)
     # what was judged is what is used: a floor comes on top, and everything else stays
     return asking.policy(fitted, chosen.strategy, search=chosen.search)

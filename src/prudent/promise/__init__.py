@@ -1,8 +1,14 @@
-"""promise."""
+"""What can be promised about a policy from held-out decisions: the frontier of caution with limits on bad outcomes, and
+guaranteed lower bounds on rewards. Estimates, intervals and leak checks are those of `prudent.evaluation`."""
 
-from prudent.promise.caution_frontier import Certificate as Certificate
 from prudent.promise.caution_frontier import Frontier as Frontier
 from prudent.promise.caution_frontier import frontier as frontier
+from prudent.promise.caution_settings import DEFAULT_SETTINGS as DEFAULT_SETTINGS
+from prudent.promise.caution_settings import families as families
+from prudent.promise.certificate import Certificate as Certificate
+from prudent.promise.certificate import ObservedShare as ObservedShare
+from prudent.promise.certificate import certified as certified
 from prudent.promise.conformal import Guarantee as Guarantee
 from prudent.promise.conformal import guarantee as guarantee
+from prudent.promise.frontier_points import Point as Point
 from prudent.promise.known_truth import KnownTruth as KnownTruth

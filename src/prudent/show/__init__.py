@@ -7,6 +7,9 @@ from prudent.show.explanation.page import explanation_fragment as explanation_fr
 from prudent.show.explanation.page import explanations_page as explanations_page
 from prudent.show.explanation.picture import explanation_picture as explanation_picture
 from prudent.show.explanation.text import explanation_text as explanation_text
+from prudent.show.frontier import frontier_picture as frontier_picture
+from prudent.show.frontier import frontier_series as frontier_series
+from prudent.show.frontier import frontier_text as frontier_text
 from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types
