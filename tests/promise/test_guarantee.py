@@ -23,8 +23,7 @@ from prudent import (
 )
 from prudent.decide import BestFrequencyLottery, Completions, Model, assemble
 from prudent.models import FitReport, Fitted
-from prudent.promise import guarantee
-from prudent.promise.conformal import conformal_quantile, fewest_rows
+from prudent.promise import conformal_quantile, fewest_rows, guarantee
 from prudent.propensity import effective_sample_size
 from prudent.table import Column, Encoded
 from prudent.worlds import DosingWorld
@@ -257,24 +256,24 @@ def test_no_bound_where_too_few_decisions_are_comparable():
     assert np.isnan(found.reward).all()
     assert found.extra_gaps.tolist() == [-1, -1]
     assert found.effective[0] < fewest_rows(0.95)
-    assert "so no case gets one; add later decisions, or lower the level" in bounded.verdict
+    assert "no case" in bounded.verdict
     assert np.isfinite(guarantee(policy_of(), log, confidence=0.6).bounds(cases_of([[1.0, 0.5]]), np.array([0]))).all()
 
 
-def test_a_log_that_cannot_serve_is_refused_in_a_sentence(fitted_models):
+def test_bad_questions_are_refused(fitted_models):
     log = complete_log(rows=18, seed=7, chance=lambda values: np.full(len(values), 0.5))
-    with pytest.raises(InputProblem, match="has 18 decisions with action and reward, and a bound at level 0"):
+    with pytest.raises(InputProblem, match=r"18 decisions.* at least 19"):
         guarantee(policy_of(), log)
-    with pytest.raises(InputProblem, match=r"Read it with model.read\(frame\)"):
+    with pytest.raises(InputProblem, match=r"model\.read"):
         guarantee(fitted_models["causal"].policy(), log)
-    for level in (0.5, 1.0, 95, "high", float("nan")):
-        with pytest.raises(InputProblem, match="The 'confidence' parameter of guarantee must be in"):
-            guarantee(policy_of(), log, confidence=level)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputProblem, match="The 'log' parameter of guarantee must be a Log"):
+    for confidence in (0.5, 1.0, 95, "high", float("nan")):
+        with pytest.raises(InputProblem, match="'confidence'"):
+            guarantee(policy_of(), log, confidence=confidence)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputProblem, match="'log'"):
         guarantee(policy_of(), {"age": [1]})  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputProblem, match="The 'policy' parameter of guarantee"):
+    with pytest.raises(InputProblem, match="'policy'"):
         guarantee(fitted_models["causal"], log)
-    with pytest.raises(InputProblem, match="The 'propensity' parameter of guarantee"):
+    with pytest.raises(InputProblem, match="'propensity'"):
         guarantee(policy_of(), log, confidence=0.8, propensity="chance")  # pyright: ignore[reportArgumentType]
 
 
@@ -285,8 +284,8 @@ def test_logged_probabilities_are_used_where_there_are_any():
     np.testing.assert_allclose(1 / by_default.weights, np.asarray(log.propensities))
     estimated = by_default.weighted(Boosted(folds=2))
     assert not np.allclose(estimated.weights, by_default.weights)
-    assert by_default.held_level == pytest.approx(0.95)
-    assert estimated.held_level == pytest.approx(1 - 0.05 / 1.5), "estimates are held to more than is promised"
+    assert by_default.strict_confidence == pytest.approx(0.95)
+    assert estimated.strict_confidence == pytest.approx(1 - 0.05 / 1.5), "estimates are held to more than is promised"
 
 
 def test_quantile_keeps_its_own_atom():
@@ -310,7 +309,7 @@ def test_a_world_can_record_gaps_made_elsewhere():
     assert not np.array_equal(sample.actions, world.record(full, observed, seed=4).actions)
     off = sample.rewards - sample.theta[np.arange(200), sample.actions]
     assert 0.4 < off.std() < 0.6
-    with pytest.raises(InputProblem, match="have no gaps"):
+    with pytest.raises(InputProblem, match="gaps"):
         world.record(sample.values, observed)
-    with pytest.raises(InputProblem, match="be True or False of shape"):
+    with pytest.raises(InputProblem, match="shape"):
         world.record(full, observed[:5])

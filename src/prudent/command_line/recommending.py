@@ -81,7 +81,8 @@ def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted
         bounds = guarantee(
             policy, fitted.read(read_table(wanted.guarantee)), confidence=wanted.confidence, seed=asking.seed
         )
-        sentence(screen(stderr=True), bounds.verdict)
+        for text in (*bounds.notes, bounds.verdict):
+            sentence(screen(stderr=True), text)
     measure = costs if costs else wanted.measure
     advice = policy.recommend(frame, allowed=asking.allowed, guarantee=bounds, measure=measure)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)

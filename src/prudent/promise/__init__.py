@@ -8,7 +8,9 @@ from prudent.promise.caution_settings import families as families
 from prudent.promise.certificate import Certificate as Certificate
 from prudent.promise.certificate import ObservedShare as ObservedShare
 from prudent.promise.certificate import certified as certified
-from prudent.promise.conformal import Guarantee as Guarantee
-from prudent.promise.conformal import guarantee as guarantee
+from prudent.promise.conformal_guarantee import Guarantee as Guarantee
+from prudent.promise.conformal_guarantee import guarantee as guarantee
+from prudent.promise.conformal_quantile import conformal_quantile as conformal_quantile
+from prudent.promise.conformal_quantile import fewest_rows as fewest_rows
 from prudent.promise.frontier_points import Point as Point
 from prudent.promise.known_truth import KnownTruth as KnownTruth

@@ -1,4 +1,4 @@
-"""Replay: what a policy would have done in logged decisions with more of their cells masked, and how that went."""
+"""Logged decisions with more of their cells masked: what a policy decides then, and how the rewards compare."""
 
 import math
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ from prudent.table import Encoded, Log
 HALVINGS = 40
 
 
-class Predicted(NamedTuple):
-    """What the model predicts for one action of each record: mean, a low quantile and sd of the reward."""
+class PredictedReward(NamedTuple):
+    """The predicted reward of one action for each record: mean, a low quantile and standard deviation."""
 
     mean: np.ndarray
     low: np.ndarray
@@ -26,28 +26,31 @@ class Predicted(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """What the policy says of logged decisions when more of their cells are masked; asked once, then remembered."""
+class MaskedDecisions:
+    """What the policy decides in logged rows when more of their cells are masked; computed once, then remembered.
+
+    noise: the scatter of outcomes per action, for a model that does not predict it.
+    """
 
     policy: Policy
     log: Log
-    level: float
+    confidence: float
     noise: np.ndarray
-    answers: dict[bytes, float] = field(default_factory=dict, repr=False)
+    known_scores: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     def scores(self, rows: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        """How far below its prediction each reward fell, in units of the predicted spread; NaN where the log did not do
-        what the policy says of the masked row."""
+        """How far below its prediction each reward fell, in units of the predicted spread; NaN where the policy decides
+        the masked row differently from the log."""
         packed = np.concatenate([rows[:, None].astype(">u4").view(np.uint8), np.packbits(observed, axis=1)], axis=1)
         unique, first, place = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        keys = [one.tobytes() for one in unique]
-        new = [at for at, key in enumerate(keys) if key not in self.answers]
+        keys = [key.tobytes() for key in unique]
+        new = [at for at, key in enumerate(keys) if key not in self.known_scores]
         if new:
-            found = self._ask(rows[first[new]], observed[first[new]])
-            self.answers.update(zip([keys[at] for at in new], found.tolist(), strict=True))
-        return np.array([self.answers[key] for key in keys])[place.reshape(-1)]
+            scores = self._new_scores(rows[first[new]], observed[first[new]])
+            self.known_scores.update(zip([keys[at] for at in new], scores.tolist(), strict=True))
+        return np.array([self.known_scores[key] for key in keys])[place.reshape(-1)]
 
-    def _ask(self, rows: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    def _new_scores(self, rows: np.ndarray, observed: np.ndarray) -> np.ndarray:
         values, actions = np.where(observed, self.log.values[rows], 0), self.log.actions[rows]
         encoded = Encoded(values, observed, [""] * len(rows))
         anything = np.ones((len(rows), len(self.log.action_labels)), bool)
@@ -59,31 +62,31 @@ class Replay:
             scores[agreed] = (predicted.low - self.log.rewards[rows[agreed]]) / predicted.spread
         return scores
 
-    def predict(self, values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> Predicted:
-        return predict(self.policy, values, observed, actions, self.noise, self.level)
+    def predict(self, values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> PredictedReward:
+        return predict(self.policy, values, observed, actions, self.noise, self.confidence)
 
 
 def predict(
-    policy: Policy, values: np.ndarray, observed: np.ndarray, actions: np.ndarray, noise: np.ndarray, level: float
-) -> Predicted:
-    """The predicted reward of one action per record; `noise` stands in for a model that does not know its own."""
+    policy: Policy, values: np.ndarray, observed: np.ndarray, actions: np.ndarray, noise: np.ndarray, confidence: float
+) -> PredictedReward:
+    """The predicted reward of one action per record; `noise` is used where the model does not predict it."""
     shared = (
         policy.fitted.model,
         policy.pricing.uniforms,
         policy.pricing.literal,
         jnp.asarray(noise, jnp.float32),
-        jnp.float32(1 - level),
+        jnp.float32(1 - confidence),
     )
-    found: list[list[np.ndarray]] = []
-    for own, seen in policy.pricing.chunks(Encoded(values, observed, [""] * len(values))):
-        index = np.minimum(np.arange(len(own)) + len(own) * len(found), len(values) - 1)
-        chunk = _predict(*shared, own, seen, jnp.asarray(actions[index]))
-        found.append([np.asarray(column, np.float64) for column in chunk])
-    return Predicted(*(np.concatenate(column)[: len(values)] for column in zip(*found, strict=True)))
+    chunks: list[list[np.ndarray]] = []
+    for chunk_values, chunk_observed in policy.pricing.chunks(Encoded(values, observed, [""] * len(values))):
+        index = np.minimum(np.arange(len(chunk_values)) + len(chunk_values) * len(chunks), len(values) - 1)
+        predicted = _predict(*shared, chunk_values, chunk_observed, jnp.asarray(actions[index]))
+        chunks.append([np.asarray(column, np.float64) for column in predicted])
+    return PredictedReward(*(np.concatenate(column)[: len(values)] for column in zip(*chunks, strict=True)))
 
 
-def knows_noise(policy: Policy) -> bool:
-    """Whether the model says how single outcomes scatter around their price."""
+def predicts_noise(policy: Policy) -> bool:
+    """Whether the model predicts how single outcomes scatter around their price."""
     attributes = len(policy.fitted.schema)
     blank = jnp.zeros(attributes), jnp.zeros(attributes, bool)
     table = eqx.filter_eval_shape(
@@ -93,10 +96,10 @@ def knows_noise(policy: Policy) -> bool:
 
 
 def estimated_noise(policy: Policy, log: Log) -> np.ndarray:
-    """One scatter of outcomes for all actions: what residuals have beyond the spread that the gaps explain."""
+    """One scatter of outcomes for all actions: the spread of residuals that the gaps do not explain."""
     predicted = predict(policy, log.values, log.observed, log.actions, np.zeros(len(log.action_labels)), 0.5)
     squares = (log.rewards - predicted.mean) ** 2
-    # never nothing: a model that is sure of everything would be compared in units of zero
+    # never zero: a model that is certain of everything would have its scores divided by zero
     variance = max(np.mean(squares - predicted.spread**2), 0.05 * np.mean(squares), 1e-12)
     return np.full(len(log.action_labels), math.sqrt(variance))
 

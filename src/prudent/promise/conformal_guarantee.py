@@ -1,0 +1,268 @@
+"""Guarantee: a conformal lower bound on the reward of the recommended action, valid per pattern of gaps.
+
+Weighted split conformal prediction. Logged decisions that the model was not fitted on are masked down to the gaps of
+the case, and the same policy decides them again. Where the logged action agrees with the policy, the reward is compared
+with the model's prediction; inverse propensities weight these decisions to represent all.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from prudent.decide import Policy
+from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
+from prudent.evaluation import require_unseen
+from prudent.promise.conformal_quantile import conformal_quantile, fewest_rows
+from prudent.promise.masked_decisions import MaskedDecisions, estimated_noise, predicts_noise
+from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
+from prudent.table import Encoded, Log
+
+MOST_PREDICTIONS = 200_000
+ENOUGH_FACTOR = 2.0
+"""The exact form is used when its effective sample size is this many times the smallest that can give a bound."""
+
+ALLOWANCE = 1.5
+"""Misses count this many times when propensities are estimated: estimates shrink what is rare, and what the policy does
+against the log's habit is rare and often fares worst. Chosen by measuring, see benchmarks/coverage.py."""
+
+_RULES: dict[str, Rule] = {
+    "policy": instance(Policy, "a Policy, see model.policy()"),
+    "confidence": number(0.5, 1, "()"),
+    "propensity": optional(instance(Propensity, "Known(), Boosted() or ImputedLogistic()")),
+    "seed": whole(),
+}
+
+
+class Bounds(NamedTuple):
+    """Lower bounds on rewards (higher is better), NaN where there is none, and what they are based on.
+
+    effective: the effective sample size of the comparable decisions.
+    extra_gaps: how many more gaps the least similar of these has than the case; 0 is the exact form, -1 no bound.
+    """
+
+    reward: np.ndarray
+    effective: np.ndarray
+    extra_gaps: np.ndarray
+
+
+class _Reference(NamedTuple):
+    """What one pattern of gaps is compared with: scores and weights of logged decisions, and how each was masked.
+
+    masks: the distinct patterns [mask, attribute] the decisions were masked down to; `mask` numbers them per decision.
+    """
+
+    scores: np.ndarray
+    weights: np.ndarray
+    masks: np.ndarray
+    mask: np.ndarray
+    effective: float
+    extra_gaps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantee:
+    """Lower bounds on the reward of the recommended action: at least the share `confidence` of the cases with a given
+    pattern of gaps stays above its bound.
+
+    They hold however good the model is, on average over cases with that pattern, when cases and logged decisions are
+    alike (exchangeable), gaps do not depend on what they hide, and the propensities are right. A better model makes
+    the bounds higher. Actions that `allowed` rules out for a single case are not ruled out in the logged decisions.
+
+    Two forms. Exact: decisions that observed everything the case did, masked down to its pattern. Where these are too
+    few, decisions with the fewest extra gaps join (nested); compared with each of these the case is masked in the same
+    way. That ignores some of what is known about the case: the bound is lower, and holds.
+
+    sample_size_per_row: the effective sample size that one logged decision adds on average, see `verdict`.
+    allowance: how many times a miss counts, above 1 when propensities are estimated.
+    notes: warnings about the log, such as rows that the model was fitted on.
+    """
+
+    decisions: MaskedDecisions
+    rows: np.ndarray
+    weights: np.ndarray
+    sample_size_per_row: float
+    allowance: float = 1.0
+    notes: tuple[str, ...] = ()
+    _references: dict[bytes, _Reference] = field(default_factory=dict, repr=False)
+
+    def weighted(self, propensity: Propensity | None = None, *, seed: int = 0) -> "Guarantee":
+        """The same guarantee with other propensities; decisions that were masked and decided again are reused."""
+        chosen = propensity_or_default(propensity, self.decisions.log, "guarantee")
+        weights = 1 / chosen.fit(self.decisions.log, seed=seed).taken
+        allowance = 1.0 if isinstance(chosen, Known) else ALLOWANCE
+        per_row = self._sample_size_per_row(weights, seed)
+        return replace(self, weights=weights, sample_size_per_row=per_row, allowance=allowance, _references={})
+
+    def _sample_size_per_row(self, weights: np.ndarray, seed: int) -> float:
+        """The effective sample size per logged decision, over all patterns together.
+
+        Each decision is masked down to the pattern of another one. A single pattern cannot measure it: where its few
+        decisions happen to hold no rare action, all weights look equal, and the bound would be too high.
+        """
+        observed = self.decisions.log.observed[self.rows]
+        observed = observed & observed[np.random.default_rng([seed, 1]).permutation(len(observed))]
+        agreed = ~np.isnan(self.decisions.scores(self.rows, observed))
+        return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
+
+    @property
+    def policy(self) -> Policy:
+        return self.decisions.policy
+
+    @property
+    def confidence(self) -> float:
+        return self.decisions.confidence
+
+    @property
+    def strict_confidence(self) -> float:
+        """The confidence required of logged decisions: above `confidence` when propensities are estimated."""
+        return 1 - (1 - self.confidence) / self.allowance
+
+    @property
+    def verdict(self) -> str:
+        """Whether the log can bound the rewards of this policy, in a sentence."""
+        effective, needed = self.sample_size_per_row * len(self.rows), fewest_rows(self.strict_confidence)
+        known = f"The {len(self.rows)} decisions of the log have an effective sample size of {effective:.0f}"
+        needs = f"a bound at confidence {self.confidence:g} needs {needed}"
+        if effective >= needed:
+            return f"{known} for this policy; {needs} for a case's pattern of gaps."
+        return f"{known} for this policy, and {needs}, so no case gets one; add decisions, or lower the confidence."
+
+    def __repr__(self) -> str:
+        return f"<guarantee at confidence {self.confidence:g} for {self.policy!r}>"
+
+    @cached_property
+    def enough_rows(self) -> int:
+        """Decisions, whether they agree with the policy or not, that are enough for a pattern."""
+        needed = ENOUGH_FACTOR * fewest_rows(self.strict_confidence)
+        return math.ceil(needed / max(self.sample_size_per_row, 1e-9))
+
+    @cached_property
+    def most_rows(self) -> int:
+        """The most decisions to compare one pattern with: limits what all patterns of the log would cost, and never
+        depends on which cases are bounded together."""
+        patterns = len(np.unique(self.decisions.log.observed[self.rows], axis=0))
+        return max(MOST_PREDICTIONS // patterns, self.enough_rows)
+
+    def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
+        """The bound for each row's chosen action number (-1: none), in internal sign; NaN where none can be given."""
+        return self.examine(encoded, chosen).reward
+
+    def examine(self, encoded: Encoded, chosen: np.ndarray) -> Bounds:
+        """The bounds, and for each the effective sample size of the logged decisions and how similar they are."""
+        chosen = np.asarray(chosen)
+        none = np.full(len(chosen), np.nan)
+        bounds = Bounds(none, none.copy(), np.full(len(chosen), -1))
+        cases = np.flatnonzero(chosen >= 0)
+        if not len(cases):
+            return bounds
+        patterns, which = np.unique(encoded.observed[cases], axis=0, return_inverse=True)
+        self._add_references(patterns)
+        known = [self._references[pattern.tobytes()] for pattern in patterns]
+        references = [known[at] for at in which.reshape(-1)]
+        lows, spreads = self._masked_alike(encoded, chosen, cases, references)
+        for row, reference, low, spread in zip(cases, references, lows, spreads, strict=True):
+            below = low[reference.mask] - reference.scores * spread[reference.mask]
+            bound = -conformal_quantile(-below, reference.weights, reference.effective, self.strict_confidence)
+            bounds.effective[row] = reference.effective
+            if np.isfinite(bound):
+                bounds.reward[row], bounds.extra_gaps[row] = bound, reference.extra_gaps
+        return bounds
+
+    def _masked_alike(
+        self, encoded: Encoded, chosen: np.ndarray, cases: np.ndarray, references: list[_Reference]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Each case predicted under every mask of the decisions it is compared with."""
+        lengths = [len(reference.masks) for reference in references]
+        rows, observed = np.repeat(cases, lengths), np.concatenate([reference.masks for reference in references])
+        if not len(rows):
+            return [np.empty(0)] * len(cases), [np.empty(0)] * len(cases)
+        values = np.where(observed, encoded.values[rows], 0)
+        predicted = self.decisions.predict(values, observed, chosen[rows])
+        ends = np.cumsum(lengths)[:-1]
+        return np.split(predicted.low, ends), np.split(predicted.spread, ends)
+
+    def _add_references(self, patterns: np.ndarray) -> None:
+        """Find what each new pattern is compared with; it depends on nothing but the pattern, so it is kept."""
+        new = patterns[np.array([pattern.tobytes() not in self._references for pattern in patterns])]
+        if not len(new):
+            return
+        pools = [self._pool(pattern) for pattern in new]
+        lengths, rows = [len(pool) for pool in pools], np.concatenate(pools)
+        observed = self.decisions.log.observed[rows] & np.repeat(new, lengths, axis=0)
+        scores = self.decisions.scores(rows, observed)
+        for pattern, at in zip(new, np.split(np.arange(len(rows)), np.cumsum(lengths)[:-1]), strict=True):
+            self._references[pattern.tobytes()] = self._reference(pattern, rows[at], observed[at], scores[at])
+
+    def _pool(self, pattern: np.ndarray) -> np.ndarray:
+        """The logged decisions a pattern is compared with: those with the fewest extra gaps, as many as are enough.
+
+        How many are enough is fixed before the policy decides them again: to stop when the agreeing ones look enough
+        would prefer samples without rare actions.
+        """
+        extra = (pattern[None, :] & ~self.decisions.log.observed[self.rows]).sum(axis=1)
+        counts = np.cumsum(np.bincount(extra))
+        count = counts[np.argmax(counts >= min(self.enough_rows, len(extra)))]
+        return self.rows[np.argsort(extra, kind="stable")[: min(count, self.most_rows)]]
+
+    def _reference(self, pattern: np.ndarray, rows: np.ndarray, observed: np.ndarray, scores: np.ndarray) -> _Reference:
+        agreed = ~np.isnan(scores)
+        effective = min(effective_sample_size(self.weights[rows[agreed]]), self.sample_size_per_row * len(rows))
+        if effective < self.strict_confidence / (1 - self.strict_confidence) - 1e-9:
+            agreed[:] = False  # these give no bound, so cases need not be predicted under their masks
+        masks, mask = np.unique(observed[agreed], axis=0, return_inverse=True)
+        extra = int((pattern[None, :] & ~observed).sum(axis=1).max())
+        return _Reference(scores[agreed], self.weights[rows[agreed]], masks, mask.reshape(-1), effective, extra)
+
+
+def guarantee(
+    policy: Policy,
+    log: Log,
+    *,
+    confidence: float = 0.95,
+    propensity: Propensity | None = None,
+    seed: int = 0,
+) -> Guarantee:
+    """Lower bounds on the rewards that a policy brings, from logged decisions that its model was not fitted on.
+
+    log: read with the model's schema and labels, see `Fitted.read`.
+    confidence: the share of cases whose reward is at least the bound.
+    propensity: how likely the logged actions were; by default the logged probabilities where the log has them,
+        else `Stacked()`.
+    """
+    check("guarantee", _RULES, locals())
+    require(isinstance(log, Log), "guarantee", "log", "be a Log, see model.read(frame)", type(log).__name__)
+    _require_same_reading(policy, log)
+    consequence = "bounds from them are too high, since the model predicts these rows better than new ones."
+    notes = require_unseen([policy.fitted], log, consequence)
+    _require_enough(policy, log, confidence)
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(log.rewarded))
+    noise = np.zeros(len(log.action_labels))
+    if not predicts_noise(policy):
+        # rows that estimate how outcomes scatter cannot also be compared with: they define the unit of their scores
+        aside = min(len(rows) // 5, 500)
+        noise, rows = estimated_noise(policy, log.take(rows[:aside])), rows[aside:]
+    decisions = MaskedDecisions(policy, log, float(confidence), noise)
+    unweighted = Guarantee(decisions, rows, np.zeros(len(log)), 0.0, notes=tuple(notes))
+    return unweighted.weighted(propensity, seed=seed)
+
+
+def _require_same_reading(policy: Policy, log: Log) -> None:
+    model = policy.fitted
+    if log.schema != model.schema or log.action_labels != model.action_labels or log.sign != model.sign:
+        raise InputProblem(
+            "The log of the guarantee was not read like the model's: columns, actions or the sign of the reward "
+            "differ. Read it with model.read(frame), or split it off the model's log with log.split before fitting."
+        )
+
+
+def _require_enough(policy: Policy, log: Log, confidence: float) -> None:
+    usable, needed = int(log.rewarded.sum()), fewest_rows(confidence)
+    needed = needed if predicts_noise(policy) else math.ceil(needed * 5 / 4)
+    if usable < needed:
+        raise InputProblem(
+            f"The log of the guarantee has {usable} decisions with action and reward, and a bound at confidence "
+            f"{confidence:g} needs at least {needed}; add decisions, or lower the confidence."
+        )
