@@ -14,10 +14,9 @@ from conftest import ACTIONS, visits
 from prudent import Conservative, Log, evaluate
 from prudent.command_line import main
 from prudent.command_line.commands import EstimatorName
-from prudent.command_line.evaluating import say_what_takes_long
+from prudent.command_line.evaluating import announce_slow_steps
 from prudent.evaluation import EVERY_ESTIMATOR, Bootstrap, ClippedInversePropensity, Student
-from prudent.evaluation.telling import difference_table, estimator_table, facts, summary_table, text
-from prudent.show import TextTable
+from prudent.show import TextTable, difference_table, estimator_table, summary_table
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
@@ -86,8 +85,8 @@ def test_everything_is_judged_by_default(run):
     assert "The other 2 constant actions: from 'always " in summary
     assert "below -1: the share of such outcomes" in summary
     for name in STRATEGIES:
-        assert f"- {name}: " in out[out.index("Can the log tell?") :]
-    assert out.index("Can the log tell?") < out.index("Policy against policy")
+        assert f"- {name}: " in out[out.index("Can the log answer?") :]
+    assert out.index("Can the log answer?") < out.index("Policy against policy")
     assert "--json FILE" in out
 
 
@@ -178,10 +177,7 @@ def test_floor_and_fallback(run):
     fallen = facts_of(run, "--strategy", "expected", "--floor", 99, "--fallback", "low")
     assert fallen["policies"][0]["value"] == next(p["value"] for p in fallen["policies"] if p["name"] == "always low")
     elsewhere = facts_of(run, "--strategy", "expected", "--floor", 99, "--fallback", "lo")
-    assert elsewhere["notes"][-1] == (
-        "The fallback 'lo' is no action of the log, so how it turns out is not known: rows that get it count as "
-        "decided as logged. Did you mean 'low'?"
-    )
+    assert "Did you mean 'low'?" in elsewhere["notes"][-1]
 
 
 def test_a_column_of_the_log_joins_as_a_rule(run):
@@ -206,9 +202,8 @@ def test_a_log_without_the_model_s_column_of_probabilities(capfd, monkeypatch, f
     assert main(["evaluate", "known", "unlikely.csv", *options]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["propensity"]["source"] == "estimated"
-    assert found["notes"] == [
-        "The log has no column 'chance', where the model's own had probabilities; they are estimated."
-    ]
+    (note,) = found["notes"]
+    assert "'chance'" in note
     assert main(["evaluate", "known", "later.csv", *options]) == 0
     assert json.loads(capfd.readouterr().out)["propensity"]["column"] == "chance"
 
@@ -247,8 +242,8 @@ def test_notes_tell_of_rows_left_out(run, folder):
         ([], {"log": "nowhere.csv"}, "There is no file 'nowhere.csv'"),
         ([], {"model": "nowhere"}, "not a saved model"),
         (["--rule", "protocoll"], {}, "Did you mean 'protocol'?"),
-        (["--rule", "dose"], {}, "is part of the log's own decisions"),
-        (["--rule", "chance"], {}, "is part of the log's own decisions"),
+        (["--rule", "dose"], {}, "is part of the logged decisions"),
+        (["--rule", "chance"], {}, "is part of the logged decisions"),
         (["--rule", "tail"], {}, "has the name of a strategy, so --rule cannot use it; rename it"),
         (["--rule", "wrong"], {}, "Policy 'wrong' answered 'lowest' in row 1 (counting from 1)"),
         (["--propensity", "chnace"], {}, "Did you mean 'chance'?"),
@@ -280,7 +275,7 @@ def test_every_estimator_has_its_name_on_the_command_line():
     assert [one.value for one in EstimatorName] == [one.name.replace(" ", "-") for one in EVERY_ESTIMATOR]
 
 
-def test_a_terminal_is_told_what_takes_long(monkeypatch, fitted_models):
+def test_only_a_terminal_announces_what_is_slow(monkeypatch, fitted_models):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -290,14 +285,14 @@ def test_a_terminal_is_told_what_takes_long(monkeypatch, fitted_models):
         "tail": fitted_models["causal"].policy(),
     }
     for stream, words in (
-        (Terminal(), "Asking 2 policies of the model about 1,200 decisions; the search for worst cases (conservative)"),
+        (Terminal(), "Evaluating 2 policies"),
         (io.StringIO(), ""),
     ):
         monkeypatch.setattr("sys.stderr", stream)
-        say_what_takes_long(policies, 1200)
-        told = " ".join(stream.getvalue().split())
-        assert told.startswith(words)
-        assert bool(told) == bool(words)
+        announce_slow_steps(policies, 1200)
+        printed = " ".join(stream.getvalue().split())
+        assert printed.startswith(words)
+        assert ("(conservative)" in printed) == bool(words)
 
 
 # --- an Evaluation as text and as facts ---
@@ -319,7 +314,8 @@ def judged(log: Log, policies: int = 2, **settings: Any) -> Any:
 def test_an_evaluation_prints_itself():
     found = judged(small(), below=0.0)
     lines = str(found).splitlines()
-    assert lines[0].startswith("40 logged decisions, 3 actions. How likely the logged actions were: as logged in")
+    assert lines[0].startswith("40 logged decisions, 3 actions.")
+    assert "'likely'" in lines[0]
     assert lines[1] == "Mean 'outcome' (higher is better), by self-normalised dr:"
     assert sum(line.startswith("rule 0 ") for line in lines) == 1
     assert any(line.startswith("rule 1: ") for line in lines)
@@ -333,45 +329,45 @@ def test_the_best_constant_is_the_best_in_either_sign():
         found = judged(small(minimize=minimize))
         values = {name: found.estimate(name).value for name in ("always a", "always b", "always c")}
         best = (min if minimize else max)(values, key=values.__getitem__)
-        assert summary_table(found).rows[-1][0] == best
+        assert summary_table(found.to_dict()).rows[-1][0] == best
 
 
 def test_numbers_have_the_decimals_their_errors_leave():
     def decimals(found: Any) -> int:
-        return len(summary_table(found).rows[0][1].split(" ")[0].partition(".")[2])
+        return len(summary_table(found.to_dict()).rows[0][1].split(" ")[0].partition(".")[2])
 
     assert decimals(judged(small())) == 2
     assert decimals(judged(small(rows=4000))) == 3
     assert decimals(judged(small(scale=1000))) == 0
-    assert "×10⁹" in summary_table(judged(small(scale=1e10))).rows[0][1]
+    assert "×10⁹" in summary_table(judged(small(scale=1e10)).to_dict()).rows[0][1]
 
 
 def test_differences_say_who_is_better_in_either_sign():
     for minimize in (False, True):
         found = judged(small(rows=200, minimize=minimize))
-        (row,) = difference_table(found).rows
+        (row,) = difference_table(found.to_dict()).rows
         assert row[:2] == ("rule 0", "rule 1")
         assert row[3] == ("worse" if minimize else "better")
         assert found.differences() == {("rule 0", "rule 1"): found.difference("rule 0", "rule 1")}
-    useless = difference_table(judged(small(rows=200), policies=3)).rows[2]
+    useless = difference_table(judged(small(rows=200), policies=3).to_dict()).rows[2]
     assert useless[:2] == ("rule 1", "rule 2")
-    assert useless[3] == "not told apart"
+    assert useless[3] == "not clearly different"
 
 
 def test_many_policies_are_compared_with_the_best():
     found = judged(small(), policies=6)
-    rows = difference_table(found).rows
+    rows = difference_table(found.to_dict()).rows
     best = max(found.asked, key=lambda name: found.estimate(name).value)
     assert len(rows) == 5
     assert {row[0] for row in rows} == {best}
-    assert len(facts(found)["differences"]) == 15
+    assert len(found.to_dict()["differences"]) == 15
 
 
 def test_what_does_not_exist_is_a_dash_on_paper_and_null_in_json():
     """A policy that the log never agrees with has no self-normalised value."""
     log = small().take(np.flatnonzero(small().actions == 0))
     found = evaluate({"never": lambda cases: ["b"] * len(cases)}, log, prices=np.zeros((len(log), 3)))
-    assert estimator_table(found).rows[0][4] == "–±–"
+    assert estimator_table(found.to_dict()).rows[0][4] == "–±–"
     never = json.loads(json.dumps(found.to_dict(), allow_nan=False))["policies"][0]
     assert next(one for one in never["estimates"] if one["estimator"] == "self-normalised ips")["value"] is None
 
@@ -403,15 +399,15 @@ def test_another_setting_of_an_estimator_is_not_taken_from_memory():
 
 def test_no_policy_at_all_still_tells_of_the_log():
     found = evaluate({}, small(), prices=np.zeros((40, 3)))
-    assert summary_table(found).rows[0][0] == "as logged"
-    assert "as logged" in text(found)
-    assert facts(found)["differences"] == []
+    assert summary_table(found.to_dict()).rows[0][0] == "as logged"
+    assert "as logged" in str(found)
+    assert found.to_dict()["differences"] == []
 
 
 def test_names_are_shown_on_one_line_and_wide_tables_are_split():
     log = small()
     found = evaluate({"a\nb\x1b[31m": lambda cases: ["a"] * len(cases)}, log, prices=np.zeros((len(log), 3)))
-    assert summary_table(found).rows[0][0] == "a b [31m"
+    assert summary_table(found.to_dict()).rows[0][0] == "a b [31m"
     wide = TextTable(("policy", *(f"c{i}" for i in range(5))), (("p", *["123456789"] * 5),))
     assert [len(part.headings) for part in wide.parts(50)] == [4, 3]
     assert [len(part.headings) for part in wide.parts(1)] == [2] * 5

@@ -294,6 +294,19 @@ def test_real_heterogeneity_is_found_and_confirmed():
     assert found.heterogeneity.high > 1
 
 
+def test_effects_on_new_cases_follow_the_log_and_do_not_depend_on_the_batch():
+    (table, _, _), (new, truth, _) = (study(rows, 7, 0.0, 1.5, confounding=0.0) for rows in (800, 200))
+    found = effects(read(table), prices=np.tile(2 * table["severity"][:, None], 2))
+    unknown = pl.when(pl.col("noise") > 1).then(pl.lit("east")).otherwise("ward")  # the log has no ward 'east'
+    cases = pl.DataFrame(new).drop("drug", "outcome", "chance").with_columns(ward=unknown)
+    predicted = found.effect(cases)
+    same = math.sqrt(np.mean((truth - found.ate.value) ** 2))
+    assert math.sqrt(np.mean((truth - predicted) ** 2)) < 0.6 * same
+    assert found.effect(cases[5:6]) == pytest.approx(predicted[5:6], abs=1e-12)
+    assert found.effect(cases[::-1]) == pytest.approx(predicted[::-1], abs=1e-12)
+    assert found.effect(pl.DataFrame(table)).mean() == pytest.approx(found.ate.value, abs=1e-9)
+
+
 def test_a_constant_effect_shows_no_heterogeneity():
     apart = []
     for seed in range(4):

@@ -380,16 +380,16 @@ def evaluate(
     Every strategy of the model, the decisions as logged and every constant action, by every estimator, with intervals.
     """
     from prudent.command_line.asking import Asking
-    from prudent.command_line.evaluating import Judged, evaluate_model
+    from prudent.command_line.evaluating import EvaluationOptions, evaluate_model
 
     asking = Asking(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
     )
-    judged = Judged(
+    options = EvaluationOptions(
         tuple(one.value for one in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
     )
     names = tuple(one.value for one in strategy or ())
-    evaluate_model(model, log, asking, names, tuple(rule or ()), judged, json)
+    evaluate_model(model, log, asking, names, tuple(rule or ()), options, json)
 
 
 @app.command()

@@ -19,7 +19,6 @@ from prudent.evaluation.estimators import ShrunkDoublyRobust as ShrunkDoublyRobu
 from prudent.evaluation.estimators import SwitchDoublyRobust as SwitchDoublyRobust
 from prudent.evaluation.evaluating import evaluate as evaluate
 from prudent.evaluation.evaluation import Evaluation as Evaluation
-from prudent.evaluation.evaluation import estimate_columns as estimate_columns
 from prudent.evaluation.gaussian_prices import GaussianPrices as GaussianPrices
 from prudent.evaluation.intervals import Bootstrap as Bootstrap
 from prudent.evaluation.intervals import EmpiricalBernstein as EmpiricalBernstein
@@ -27,6 +26,7 @@ from prudent.evaluation.intervals import Estimate as Estimate
 from prudent.evaluation.intervals import Interval as Interval
 from prudent.evaluation.intervals import LogarithmicSmoothing as LogarithmicSmoothing
 from prudent.evaluation.intervals import Student as Student
+from prudent.evaluation.intervals import estimate_columns as estimate_columns
 from prudent.evaluation.prices import LearntPrices as LearntPrices
 from prudent.evaluation.row_terms import Terms as Terms
 from prudent.evaluation.tails import as_share as as_share

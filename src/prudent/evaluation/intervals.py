@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.errors import check, is_number, is_whole, number, require
-from prudent.evaluation.row_terms import Evidence, Terms, ratios
+from prudent.evaluation.row_terms import Evidence, Terms, between_imputations, ratios
+from prudent.show import plain_types
 
 BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
 SMOOTHING_STEPS = (1.0, 0.5, 0.25, 0.125)
@@ -35,6 +36,11 @@ class Estimate:
         return Estimate(-self.value, self.error, -self.high, -self.low)
 
 
+def estimate_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """An estimate as columns of a table: name, name_error, name_low, name_high."""
+    return {name if key == "value" else f"{name}_{key}": number for key, number in plain_types(estimate).items()}
+
+
 @dataclass(frozen=True)
 class Imputed:
     """What multiple imputation adds to an estimate: `between` variance (Rubin's) from so many imputations."""
@@ -46,6 +52,23 @@ class Imputed:
 NOT_IMPUTED = Imputed()
 
 
+@dataclass(frozen=True, eq=False)
+class ImputedTerms:
+    """A quantity before it has an interval: its terms, and its value by each imputation of the propensity alone."""
+
+    terms: Terms
+    values: Sequence[float] = ()
+
+    def __sub__(self, other: "ImputedTerms") -> "ImputedTerms":
+        """Paired: the difference on the same rows and imputations."""
+        pairs = zip(self.values, other.values, strict=True)
+        return ImputedTerms(self.terms - other.terms, [left - right for left, right in pairs])
+
+    @property
+    def imputed(self) -> Imputed:
+        return Imputed(between_imputations(self.values), len(self.values))
+
+
 class Interval(abc.ABC):
     """A way from terms to an interval. Subclasses are final."""
 
@@ -54,6 +77,10 @@ class Interval(abc.ABC):
         self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
     ) -> list[Estimate]:
         """One estimate for each, all of the same rows."""
+
+    def with_imputations(self, several: Sequence[ImputedTerms], confidence: float) -> list[Estimate]:
+        """The same with the variance that imputations add."""
+        return self.estimates([one.terms for one in several], [one.imputed for one in several], confidence)
 
 
 class FormulaInterval(Interval):

@@ -2,6 +2,19 @@
 lists, numbers and texts) and never from objects of other rooms. Pictures are our own small SVG: a `Picture` holds marks
 (`Line`, `Area`, `Point`, `Text`), a `Scale` places numbers on it, and `scatter_lines` draws a whole chart."""
 
+from prudent.show.evaluation.comparison import Section as Section
+from prudent.show.evaluation.comparison import difference_table as difference_table
+from prudent.show.evaluation.comparison import estimator_table as estimator_table
+from prudent.show.evaluation.comparison import evaluation_sections as evaluation_sections
+from prudent.show.evaluation.comparison import evaluation_text as evaluation_text
+from prudent.show.evaluation.comparison import source_sentence as source_sentence
+from prudent.show.evaluation.comparison import summary_table as summary_table
+from prudent.show.evaluation.diagnosis import diagnosis_text as diagnosis_text
+from prudent.show.evaluation.diagnosis import verdict_sentence as verdict_sentence
+from prudent.show.evaluation.diagnosis import warning_sentences as warning_sentences
+from prudent.show.evaluation.effects import effects_text as effects_text
+from prudent.show.evaluation.sensitivity import confounding_sentence as confounding_sentence
+from prudent.show.evaluation.sensitivity import missingness_sentence as missingness_sentence
 from prudent.show.explanation.page import explanation_article as explanation_article
 from prudent.show.explanation.page import explanation_fragment as explanation_fragment
 from prudent.show.explanation.page import explanations_page as explanations_page

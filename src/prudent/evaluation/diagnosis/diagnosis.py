@@ -1,9 +1,10 @@
-"""Diagnosis: whether a log can answer for a policy, and how well. Numbers first, then a verdict in words."""
+"""Diagnosis: whether a log can answer for a policy, and how well. Numbers, and from them a verdict and warnings."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,34 +12,48 @@ from prudent.evaluation.decisions import referred_rows
 from prudent.evaluation.diagnosis.balance import AttributeBalance, balance
 from prudent.evaluation.diagnosis.calibration import Calibration, calibration
 from prudent.evaluation.diagnosis.support import Support, WeightHistogram, heaviest_share, support, weight_histogram
-from prudent.evaluation.diagnosis.verdict import Answer, answer, verdict, warnings
-from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.intervals import Estimate
-from prudent.propensity import OUTSIDE_SUPPORT, effective_sample_size
-from prudent.show import plain_types
+from prudent.evaluation.policy_estimates import PolicyEstimates
+from prudent.propensity import FEW_ROWS, effective_sample_size
+from prudent.show import diagnosis_text, plain_types, verdict_sentence, warning_sentences
 
-LISTED = 8  # attributes that the text lists; `balance` has all
+Answer = Literal["as logged", "prices alone", "nothing", "hardly", "extrapolated", "roughly", "clearly"]
+"""How well the log answers for a policy. "as logged": there is nothing to infer; "prices alone": the headline estimator
+uses no logged outcome; "extrapolated": mostly by prices."""
+
+Concern = Literal["support", "few rows", "heavy rows", "mean weight", "balance", "calibration"]
+"""What to check before the numbers are believed; the last three speak against the propensities."""
+
+ENOUGH_ROWS = 100  # with a smaller effective sample size, normal intervals of skewed, weighted rewards are too short
+SMALL_EFFECT = 0.2  # in sd of the rewards, a small difference by Cohen's custom: a wider interval hides it
+MOSTLY_OUTSIDE = 0.5  # more than half of the cases outside support: the value rests more on prices than on outcomes
+SOME_OUTSIDE = 0.05  # as in the overlap of a log: one case in twenty
+MEAN_WEIGHT_OFF = 0.05  # the relative error of a self-normalised estimate that is still acceptable
+MANY_ERRORS = 3  # standard errors: several policies are compared, and chance should seldom raise a warning
+IMBALANCE = 0.1  # a standardised difference that the literature on matching calls negligible below
+FALSE_ALARMS = 0.01  # the share of balanced policies with a warning by chance, however many attributes there are
+MISPLACED = 0.05  # one decision in twenty given to the wrong action
+CHANCE_TIMES = 2  # a calibration error must be this many times what correct probabilities would show
+HEAVY_SHARE = 0.3  # a hundredth of the rows has a third of the weight: a few decisions determine the value
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the log can say about one policy.
+    """What the log can say about one policy. NaN is a number that does not exist.
 
-    rows, decided, matched: all rows; those the policy does not refer; of these, where it could do what was done.
+    rows, decided, matched: all rows; those the policy does not refer to a person; of these, the rows where it could
+        have done what was done.
     match_rate: the mean probability that the policy does what was done; a row it refers counts as 1.
-    referred: the share of rows it leaves to a person.
-    effective_sample_size: as many equally weighted rows as all its weighted ones are worth, (Σw)² / Σw²;
-        `decided_effective_sample_size` the same of the rows it decides itself, on which any difference rests.
-    mean_weight: about 1 where the propensities are right; `mean_weight_error` is its standard error.
-    heaviest_share: the part of the weight on the heaviest 1 % of rows.
+    referred: the share of rows it refers.
+    effective_sample_size: the number of equally weighted rows that would say as much, (Σw)² / Σw²;
+        `decided_effective_sample_size` the same for the rows it decides itself, on which any difference rests.
+    mean_weight: about 1 where the propensities are correct; `mean_weight_error` is its standard error.
+    heaviest_share: the share of the weight on the heaviest 1 % of rows.
     calibration: of the propensities, for the log as a whole; None where only those of taken actions are known.
     value, gain: by the headline estimator, in the log's units and sign; gain over the decisions as logged.
     reward_spread: the standard deviation of the logged rewards.
     prices: where the prices are from.
-    weighted: whether the headline estimator looks at logged outcomes at all. mixed: whether the policy leaves anything
-        to chance.
-
-    NaN is a number that does not exist, such as the heaviest share where nothing weighs.
+    weighted: whether the headline estimator uses logged outcomes. mixed: whether the policy draws lots anywhere.
     """
 
     policy: str
@@ -66,65 +81,87 @@ class Diagnosis:
 
     @property
     def answer(self) -> Answer:
-        """How well the log answers, in a word or two."""
-        return answer(self)
+        """How well the log answers: the first that applies, worst first."""
+        if not self.decided:
+            return "as logged"
+        if not self.weighted:
+            return "prices alone"
+        if not self.matched:
+            return "nothing"
+        if self.decided_effective_sample_size < FEW_ROWS:
+            return "hardly"
+        if self.support.outside > MOSTLY_OUTSIDE:
+            return "extrapolated"
+        half_width = (self.value.high - self.value.low) / 2
+        narrow = half_width <= SMALL_EFFECT * self.reward_spread  # False where there is no interval
+        enough = self.decided_effective_sample_size >= ENOUGH_ROWS
+        return "clearly" if narrow and enough and not any(self._propensity_concerns()) else "roughly"
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """The reasons for `warnings`; empty where nothing stands out."""
+        return (*self._row_concerns(), *self._propensity_concerns())
+
+    def _row_concerns(self) -> Iterator[Concern]:
+        if self.support.outside > SOME_OUTSIDE:
+            yield "support"
+        if self.decided and self.matched:
+            if self.decided_effective_sample_size < ENOUGH_ROWS:
+                yield "few rows"
+            # equal weights on a few rows do not make them heavy
+            if self.heaviest_share > HEAVY_SHARE and self.decided_effective_sample_size < self.matched / 2:
+                yield "heavy rows"
+
+    def _propensity_concerns(self) -> Iterator[Concern]:
+        if not self.decided or not self.matched:
+            return
+        if abs(self.mean_weight - 1) > max(MEAN_WEIGHT_OFF, MANY_ERRORS * self.mean_weight_error):
+            yield "mean weight"
+        if self.imbalance:
+            yield "balance"
+        known = self.calibration
+        if known is not None and known.misplaced > MISPLACED and known.error > CHANCE_TIMES * known.chance:
+            yield "calibration"
 
     @cached_property
+    def imbalance(self) -> tuple[tuple[str, float], ...]:
+        """Attributes, and gaps of attributes, that differ after weighting by more than chance: largest first, in sd."""
+        left = [(one.attribute, one.after, one.chance) for one in self.balance]
+        left += [(f"gaps of {one.attribute}", one.gaps_after, one.gaps_chance) for one in self.balance]
+        errors = math.sqrt(2 * math.log(2 * max(len(left), 1) / FALSE_ALARMS))  # from the tail of a normal distribution
+        beyond = [(name, abs(size)) for name, size, chance in left if abs(size) > max(IMBALANCE, errors * chance)]
+        return tuple(sorted(beyond, key=lambda pair: -pair[1]))
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        imbalance = [{"name": name, "size": size} for name, size in self.imbalance]
+        return plain_types({**asdict(self), "answer": self.answer, "concerns": self.concerns, "imbalance": imbalance})
+
+    @property
     def verdict(self) -> str:
         """What this log can and cannot say about this policy."""
-        return verdict(self)
+        return verdict_sentence(self._facts)
 
-    @cached_property
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """What to look at before the numbers are believed; empty where nothing stands out."""
-        return warnings(self)
+        """What to check before the numbers are believed; empty where nothing stands out."""
+        return tuple(warning_sentences(self._facts))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types for JSON; a number that does not exist is None."""
-        return plain_types({**asdict(self), "answer": self.answer, "verdict": self.verdict, "warnings": self.warnings})
+        return {**self._facts, "verdict": self.verdict, "warnings": list(self.warnings)}
 
     def __str__(self) -> str:
-        lines = [f"{self.policy}: {self.verdict}", *(f"! {warning}" for warning in self.warnings), *self._counts()]
-        if self.calibration is not None:
-            own = self.calibration
-            lines.append(f"Propensities: off by {own.error:.3f} on average (chance alone: about {own.chance:.3f})")
-        return "\n".join([*lines, *self._listed()])
-
-    def _counts(self) -> list[str]:
-        lines = [
-            f"Rows: {self.rows}, {self.referred:.0%} referred, done as the policy would {self.match_rate:.0%}",
-            f"Effective sample size: {self.effective_sample_size:.0f}",
-            f"Mean weight: {self.mean_weight:.3f} (standard error {self.mean_weight_error:.3f}); the heaviest 1% of "
-            f"rows carry {_share(self.heaviest_share)} of it",
-        ]
-        own = self.support
-        if not math.isnan(own.smallest):
-            lines.append(
-                f"Probability of its actions in the log: least {own.smallest:.3g}, 1% below {own.first_percentile:.3g},"
-                f" 5% below {own.fifth_percentile:.3g}; below {OUTSIDE_SUPPORT} in {own.outside:.1%} of rows"
-            )
-        return lines
-
-    def _listed(self) -> list[str]:
-        """The attributes that differ most after weighting, as a small table."""
-        largest = sorted(self.balance, key=lambda one: -np.nan_to_num([abs(one.after), abs(one.gaps_after)]).max())
-        listed = largest[:LISTED]
-        width = max([len("Difference from all rows, in sd"), *(len(one.attribute) for one in listed)])
-        head = f"{'Difference from all rows, in sd':<{width}}  before   after  gaps before   after"
-        return [head] + [
-            f"{one.attribute:<{width}} {one.before:z7.2f} {one.after:z7.2f}      {one.gaps_before:z7.2f} "
-            f"{one.gaps_after:z7.2f}"
-            for one in listed
-        ]
+        return diagnosis_text(self._facts)
 
 
-def diagnose(evaluation: Evaluation, policy: str) -> Diagnosis:
+def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
     """Whether the log can answer for this policy: weights, support, balance and calibration."""
-    weights = evaluation.evidence(policy).weights
-    chances, log = evaluation.probabilities[policy], evaluation.log
+    weights = estimates.evidence(policy).weights
+    probabilities, log = estimates.probabilities[policy], estimates.log
     rows = len(log)
-    referred = referred_rows(chances)
-    agreement = np.where(referred, 1.0, chances[np.arange(rows), log.actions])
+    referred = referred_rows(probabilities)
+    agreement = np.where(referred, 1.0, probabilities[np.arange(rows), log.actions])
     return Diagnosis(
         policy=policy,
         rows=rows,
@@ -137,19 +174,15 @@ def diagnose(evaluation: Evaluation, policy: str) -> Diagnosis:
         mean_weight=float(weights.mean()),
         mean_weight_error=float(weights.std(ddof=1)) / math.sqrt(rows) if rows > 1 else math.nan,
         heaviest_share=heaviest_share(weights),
-        support=support(evaluation.propensity, chances, weights),
+        support=support(estimates.propensity, probabilities, weights),
         weights=weight_histogram(weights),
-        calibration=calibration(evaluation.propensity),
+        calibration=calibration(estimates.propensity),
         balance=balance(log, agreement, weights),
-        value=evaluation.estimate(policy),
-        gain=evaluation.difference(policy),
+        value=estimates.estimate(policy),
+        gain=estimates.difference(policy),
         reward_spread=float(log.rewards.std()),
-        prices=evaluation.prices.source,
+        prices=estimates.prices.source,
         minimize=log.minimize,
-        weighted=evaluation.headline.uses_weights,
-        mixed=bool(((chances > 0) & (chances < 1)).any()),
+        weighted=estimates.headline.uses_weights,
+        mixed=bool(((probabilities > 0) & (probabilities < 1)).any()),
     )
-
-
-def _share(share: float) -> str:
-    return "none" if math.isnan(share) else f"{share:.1%}"

@@ -20,8 +20,8 @@ class Support:
     A policy that mixes actions counts each by its probability. Where only the probabilities of taken actions are
     known, the rows that agree with the policy stand for all, each by its weight.
 
-    outside: the share of all rows where that probability is below 0.01; a row decided as logged is never outside.
-    action: what it wants most often there; None where nothing is outside.
+    outside: the share of all rows where that probability is below `threshold`; a row decided as logged never is.
+    action: what it chooses most often there; None where nothing is outside.
     """
 
     smallest: float
@@ -29,6 +29,7 @@ class Support:
     fifth_percentile: float
     outside: float
     action: str | None
+    threshold: float = OUTSIDE_SUPPORT
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""Who gains more than others: effects per row, learnt from noisy scores and believed no more than they deserve."""
+"""Who gains more than others: effects per row, learnt from noisy scores and shrunk towards the average."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from prudent.errors import is_whole, require
+from prudent.errors import check, whole
 from prudent.evaluation.effects.row_terms import TwoArms
 from prudent.propensity import (
     BOOSTED_COLUMNS,
@@ -15,7 +16,7 @@ from prudent.propensity import (
     single_thread,
     with_row_limit,
 )
-from prudent.table import Log
+from prudent.table import Encoded, Log
 
 STAGES = (10, 30, 100)
 
@@ -24,40 +25,68 @@ STAGES = (10, 30, 100)
 class BoostedEffects:
     """The doubly robust learner: gradient boosting of the scores on the record, gaps as they are, cross-fitted.
 
-    A row's score has its effect as mean and a variance of about 1/e(1 − e), which is how rows are weighted. What is
-    found is shrunk towards the average effect: for each fold, the number of trees (or the effects by the prices in
-    place of trees) and the share of it to believe are those with the least squared error on the other folds' rows. No
-    share at all, the same effect for everyone, wins unless the gain is more than chance would bring.
+    A row's score has its effect as mean and a variance of about 1/e(1 − e), so rows are weighted by e(1 − e). Predicted
+    effects are shrunk towards the average: for each fold, the number of trees (or the effects by the prices in place of
+    trees) and the share of them to keep are those with the least squared error on the other folds' rows. Unless the
+    improvement is more than chance would bring, the share is 0: the same effect for everyone.
     """
 
     folds: int = 5
 
     def __post_init__(self) -> None:
-        require(is_whole(self.folds, 2), "BoostedEffects", "folds", "be a whole number of at least 2", self.folds)
+        check("BoostedEffects", {"folds": whole(2)}, vars(self))
 
     def fit(self, log: Log, arms: TwoArms, seed: int = 0) -> np.ndarray:
         """An effect for each row, from trees that were grown without it."""
-        fold = deal_folds(log, self.folds, seed)
-        table, categorical = native_table(log)
-        scores, precision = arms.scores, arms.taken * (1 - arms.taken)
-
-        def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            return _boosted(table, categorical, scores, precision, train, rows, seed)
-
-        with single_thread():
-            boosted = across_folds(fold, with_row_limit(predict, seed))
+        fold, boosted = self._cross_fitted(log, arms, seed)
         candidates = np.concatenate([boosted, (arms.prices[:, 1] - arms.prices[:, 0])[:, None]], axis=1)
         candidates = candidates - candidates.mean(axis=0)
-        excess, result = scores - scores.mean(), np.full(len(scores), scores.mean())
+        scores, precision = arms.scores, _precision(arms)
+        excess, effects = scores - scores.mean(), np.full(len(scores), scores.mean())
         for held in range(int(fold.max()) + 1):
             rows, others = fold == held, fold != held
-            which, share = _believed(candidates[others], excess[others], precision[others])
-            result[rows] += share * candidates[rows, which]
-        return result
+            which, share = _best_share(candidates[others], excess[others], precision[others])
+            effects[rows] += share * candidates[rows, which]
+        return effects
+
+    def predict(self, log: Log, arms: TwoArms, new_rows: Encoded, seed: int = 0) -> np.ndarray:
+        """An effect for each new row, from trees grown on the whole log; how many, and how much of them is believed, is
+        chosen by the cross-fitted trees."""
+        _, boosted = self._cross_fitted(log, arms, seed)
+        scores, precision = arms.scores, _precision(arms)
+        which, share = _best_share(boosted - boosted.mean(axis=0), scores - scores.mean(), precision)
+        table, categorical = native_table(log)
+        both = np.concatenate([table, _like_native(log, table, new_rows)])
+        grow = with_row_limit(partial(_boosted, both, categorical, scores, precision, seed), seed)
+        with single_thread():
+            grown = grow(np.arange(len(log)), np.arange(len(both)))[:, which]
+        return scores.mean() + share * (grown[len(log) :] - grown[: len(log)].mean())
+
+    def _cross_fitted(self, log: Log, arms: TwoArms, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """The fold of each row, and effects less their average by trees of the other folds, [row, stage]."""
+        fold = deal_folds(log, self.folds, seed)
+        grow = partial(_boosted, *native_table(log), arms.scores, _precision(arms), seed)
+        with single_thread():
+            return fold, across_folds(fold, with_row_limit(grow, seed))
 
 
-def _believed(candidates: np.ndarray, excess: np.ndarray, precision: np.ndarray) -> tuple[int, float]:
-    """The candidate and the share of it, from 0 to 1, with the least weighted squared error; 0 where that is chance."""
+def _precision(arms: TwoArms) -> np.ndarray:
+    return arms.taken * (1 - arms.taken)
+
+
+def _like_native(log: Log, table: np.ndarray, new_rows: Encoded) -> np.ndarray:
+    """New rows encoded as `native_table` encodes the log; a category that the log lacks is a gap."""
+    values = np.where(new_rows.observed, new_rows.values, np.nan).astype(np.float64)
+    for index, column in enumerate(log.schema.columns):
+        if column.likelihood == "categorical":
+            seen = log.observed[:, index]
+            codes = dict(zip(log.values[seen, index].tolist(), table[seen, index].tolist(), strict=True))
+            values[:, index] = [codes.get(code, np.nan) for code in values[:, index]]
+    return values
+
+
+def _best_share(candidates: np.ndarray, excess: np.ndarray, precision: np.ndarray) -> tuple[int, float]:
+    """The candidate, and the share of it from 0 to 1, with the least weighted squared error; 0 where that is chance."""
     if not precision.any():
         return 0, 0.0
     weights = precision[:, None]
@@ -72,10 +101,10 @@ def _believed(candidates: np.ndarray, excess: np.ndarray, precision: np.ndarray)
     shares = np.clip(slopes, 0.0, 1.0)
     gains = scale * (2 * shares * slopes - shares**2)
     # a share fitted to pure noise lowers the error by scale·errors² here, and raises it as much on new rows
-    worth = varies & (gains > 2 * scale * errors**2)
-    if not worth.any():
+    beyond_chance = varies & (gains > 2 * scale * errors**2)
+    if not beyond_chance.any():
         return 0, 0.0
-    best = int(np.argmax(np.where(worth, gains, -np.inf)))
+    best = int(np.argmax(np.where(beyond_chance, gains, -np.inf)))
     return best, float(shares[best])
 
 
@@ -84,9 +113,9 @@ def _boosted(
     categorical: np.ndarray,
     scores: np.ndarray,
     precision: np.ndarray,
+    seed: int,
     train: np.ndarray,
     rows: np.ndarray,
-    seed: int,
 ) -> np.ndarray:
     """How far each row's effect is from the average one after each number of trees in `STAGES`: [row, stage]."""
     from sklearn.ensemble import HistGradientBoostingRegressor

@@ -12,27 +12,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.evaluation.decisions import referred_rows
-from prudent.evaluation.evaluation import Evaluation
+from prudent.evaluation.policy_estimates import PolicyEstimates
 from prudent.evaluation.sensitivity.weight_bounds import Contrast, Part
 
 
-def contrast(evaluation: Evaluation, policy: str, other: str | None = None) -> Contrast:
-    """A policy's value, or its difference to another's, with weights that depend on Γ; in the inner sign."""
-    evidence, own = evaluation.evidence(policy), _Chances.of(evaluation, policy)
-    errors, odds = evidence.rewards - evidence.logged_prices, 1 / evaluation.propensity.taken - 1
+def contrast(estimates: PolicyEstimates, policy: str, other: str | None = None) -> Contrast:
+    """A policy's value, or its difference from another's, with weights that depend on Γ; in the internal sign."""
+    evidence, first = estimates.evidence(policy), _Probabilities.of(estimates, policy)
+    errors, odds = evidence.rewards - evidence.logged_prices, 1 / estimates.propensity.taken - 1
     if other is None:
-        return Contrast(evidence.policy_prices, np.ones(len(errors)), (own.part(own.taken, odds, errors),))
-    theirs = _Chances.of(evaluation, other)
-    prices = evidence.policy_prices - evaluation.evidence(other).policy_prices
-    alike, single = own.referred & theirs.referred, own.referred ^ theirs.referred
-    apart = np.sum(np.abs(own.filled - theirs.filled), axis=1) / 2
-    otherwise = 1 - np.where(own.referred, theirs.taken, own.taken)  # of rows that one of the two leaves as logged
+        return Contrast(evidence.policy_prices, np.ones(len(errors)), (first.part(first.taken, odds, errors),))
+    second = _Probabilities.of(estimates, other)
+    prices = evidence.policy_prices - estimates.evidence(other).policy_prices
+    alike, single = first.referred & second.referred, first.referred ^ second.referred
+    apart = np.sum(np.abs(first.filled - second.filled), axis=1) / 2
+    otherwise = 1 - np.where(first.referred, second.taken, first.taken)  # of rows that one of the two leaves as logged
     share = np.where(alike, 0.0, np.where(single, otherwise, apart))
-    return Contrast(prices, share, (own.against(theirs, odds, errors), theirs.against(own, odds, -errors)))
+    return Contrast(prices, share, (first.against(second, odds, errors), second.against(first, odds, -errors)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Chances:
+class _Probabilities:
     """Which rows a policy leaves as logged, its probabilities elsewhere [row, action], and those of what was done."""
 
     referred: np.ndarray
@@ -40,17 +40,17 @@ class _Chances:
     taken: np.ndarray
 
     @classmethod
-    def of(cls, evaluation: Evaluation, policy: str) -> "_Chances":
-        chances, log = evaluation.probabilities[policy], evaluation.log
-        referred = referred_rows(chances)
-        filled = np.where(referred[:, None], 0.0, chances)
+    def of(cls, estimates: PolicyEstimates, policy: str) -> "_Probabilities":
+        probabilities, log = estimates.probabilities[policy], estimates.log
+        referred = referred_rows(probabilities)
+        filled = np.where(referred[:, None], 0.0, probabilities)
         return cls(referred, filled, np.where(referred, 1.0, filled[np.arange(len(log)), log.actions]))
 
     def part(self, share: np.ndarray, odds: np.ndarray, errors: np.ndarray) -> Part:
         """Rows weigh `share` times their inverse propensity; what is left as logged weighs one."""
         return Part(errors, share, np.where(self.referred, 0.0, share * odds))
 
-    def against(self, other: "_Chances", odds: np.ndarray, errors: np.ndarray) -> Part:
+    def against(self, other: "_Probabilities", odds: np.ndarray, errors: np.ndarray) -> Part:
         """The rows where this policy takes the logged action more often than the other, weighted by how much more."""
         both = ~self.referred & ~other.referred
         more = np.where(both, np.maximum(self.taken - other.taken, 0.0), 0.0)

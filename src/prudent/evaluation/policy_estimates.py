@@ -1,0 +1,236 @@
+"""What a log says about several policies, in numbers: evidence row by row, estimates, differences and tails."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from prudent.errors import InputProblem
+from prudent.evaluation.decisions import LOGGED, referred_rows
+from prudent.evaluation.estimators import Estimator
+from prudent.evaluation.intervals import Estimate, ImputedTerms, Interval, LogarithmicSmoothing
+from prudent.evaluation.prices import Prices
+from prudent.evaluation.row_terms import Evidence, Terms
+from prudent.evaluation.tails import as_share, share_rows, worst_mean
+from prudent.propensity import FittedPropensity, effective_sample_size
+from prudent.table import Log, did_you_mean
+
+HEADLINE = ("self-normalised dr", "dr")
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """The settings of `evaluate`."""
+
+    estimators: tuple[Estimator, ...]
+    interval: Interval
+    confidence: float
+    below: float | None
+    worst_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyEstimates:
+    """Estimates for policies on the same logged decisions, in the log's units and sign.
+
+    asked: the names of the policies that were given; `names` also has the log's decisions and the constant actions.
+    probabilities: of every action by policy, [row, action]; NaN in rows decided as logged.
+    """
+
+    log: Log
+    asked: tuple[str, ...]
+    probabilities: dict[str, np.ndarray]
+    propensity: FittedPropensity
+    prices: Prices
+    settings: EvaluationSettings
+    _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, init=False, repr=False)
+    _logged: dict[Estimator, ImputedTerms] = field(default_factory=dict, init=False, repr=False)
+    _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.probabilities)
+
+    @property
+    def headline(self) -> Estimator:
+        """The estimator that is shown first: a doubly robust one where there is one."""
+        by_name = {estimator.name: estimator for estimator in self.settings.estimators}
+        return next((by_name[name] for name in HEADLINE if name in by_name), self.settings.estimators[0])
+
+    def evidence(self, policy: str) -> Evidence:
+        """Weights, rewards and prices of a policy, row by row, in the internal sign (higher is better)."""
+        return self._cached_evidence(policy, tail=False)
+
+    def tail_evidence(self, policy: str) -> Evidence:
+        """The same where the outcome of a row is 1 beyond the threshold, else 0."""
+        if self.settings.below is None:
+            raise InputProblem("No threshold was given, so there is no tail; evaluate with below=..., a reward.")
+        return self._cached_evidence(policy, tail=True)
+
+    def effective_sample_size(self, policy: str) -> float:
+        """How many equally weighted rows would say as much as the policy's weighted ones, (Σw)² / Σw²."""
+        return effective_sample_size(self.evidence(policy).weights)
+
+    def referred(self, policy: str) -> int:
+        """Rows that the policy leaves to a person; none in the decisions as logged."""
+        return 0 if policy == LOGGED else int(referred_rows(self.probabilities[policy]).sum())
+
+    def estimate(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """What the policy would have earned per decision."""
+        chosen = self._estimator(estimator)
+        if self._is_cached(policy, chosen, interval):
+            return self._estimates[policy][chosen.name, "value"]
+        return self._signed(self._with_interval(self._value(policy, chosen), interval))
+
+    def difference(
+        self,
+        policy: str,
+        other: str = LOGGED,
+        estimator: Estimator | str | None = None,
+        interval: Interval | None = None,
+    ) -> Estimate:
+        """How much more `policy` would have earned than `other`, paired: row by row on the same decisions."""
+        chosen = self._estimator(estimator)
+        if other == LOGGED and self._is_cached(policy, chosen, interval):
+            return self._estimates[policy][chosen.name, "gain"]
+        return self._signed(self._with_interval(self._value(policy, chosen) - self._value(other, chosen), interval))
+
+    def differences(self) -> dict[tuple[str, str], Estimate]:
+        """Every pair of the policies that were given, by the headline estimator; see `difference`."""
+        values = {name: self._value(name, self.headline) for name in self.asked}
+        pairs = list(combinations(self.asked, 2))
+        estimates = self.settings.interval.with_imputations(
+            [values[policy] - values[other] for policy, other in pairs], self.settings.confidence
+        )
+        return {pair: self._signed(estimate) for pair, estimate in zip(pairs, estimates, strict=True)}
+
+    def tail_share(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """The share of outcomes beyond the threshold that `evaluate` was given; its interval is `as_share`'s."""
+        chosen = self._estimator(estimator)
+        return self._share(policy, chosen, self._with_interval(self._tail(policy, chosen), interval))
+
+    def tail_rows(self, policy: str) -> float:
+        """The effective sample size behind `tail_share` by the headline estimator, see `tails.share_rows`."""
+        return share_rows(self.tail_share(policy), self._rows_used(policy, self.headline))
+
+    def worst_mean(
+        self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
+    ) -> Estimate:
+        """The mean of the worst outcomes (CVaR), by the estimator's weights; NaN for an estimator without weights."""
+        return self._signed(self._with_interval(self._worst_mean(policy, self._estimator(estimator)), interval))
+
+    def at_worst(
+        self, policy: str, confidence: float | None = None, reward_range: tuple[float, float] | None = None
+    ) -> float:
+        """A bound that the policy's value is not worse than, with probability `confidence`, by logarithmic smoothing.
+
+        It holds for any number of rows and any weights, given the range that rewards can have. Without `reward_range`
+        it uses the range in these rows, which misses outcomes too rare to have happened yet.
+        """
+        if reward_range is not None and self.log.minimize:
+            reward_range = -reward_range[1], -reward_range[0]
+        wanted = self.settings.confidence if confidence is None else confidence
+        return self.log.sign * LogarithmicSmoothing(reward_range).lower_bound(self.evidence(policy), wanted)
+
+    def estimates(self, policy: str) -> dict[tuple[str, str], Estimate]:
+        """All estimates for a policy, by estimator and quantity: "value", "gain" over the decisions as logged,
+        "worst_mean" and, where a threshold was given, "tail_share"."""
+        if policy not in self._estimates:
+            self._estimates[policy] = self._all_estimates(policy)
+        return self._estimates[policy]
+
+    def _all_estimates(self, policy: str) -> dict[tuple[str, str], Estimate]:
+        """The intervals of all estimators are computed together, on the same resampled rows."""
+        values = {estimator: self._value(policy, estimator) for estimator in self.settings.estimators}
+        quantities: dict[str, Callable[[Estimator], ImputedTerms]] = {
+            "value": lambda estimator: values[estimator],
+            "gain": lambda estimator: values[estimator] - self._value(LOGGED, estimator),
+            "worst_mean": lambda estimator: self._worst_mean(policy, estimator),
+        }
+        if self.settings.below is not None:
+            quantities["tail_share"] = lambda estimator: self._tail(policy, estimator)
+        keys = [(estimator, name) for estimator in self.settings.estimators for name in quantities]
+        estimates = self.settings.interval.with_imputations(
+            [quantities[name](estimator) for estimator, name in keys], self.settings.confidence
+        )
+        return {
+            (by.name, name): self._share(policy, by, estimate) if name == "tail_share" else self._signed(estimate)
+            for (by, name), estimate in zip(keys, estimates, strict=True)
+        }
+
+    # --- from evidence to estimates, in the internal sign ---
+
+    def _value(self, policy: str, estimator: Estimator) -> ImputedTerms:
+        if policy != LOGGED:
+            return _imputed_terms(self.evidence(policy), estimator.terms)
+        if estimator not in self._logged:  # every gain is over these
+            self._logged[estimator] = _imputed_terms(self.evidence(policy), estimator.terms)
+        return self._logged[estimator]
+
+    def _tail(self, policy: str, estimator: Estimator) -> ImputedTerms:
+        evidence = self.tail_evidence(policy)
+        if self.prices.tail is None and not estimator.uses_weights:
+            return ImputedTerms(Terms.ratio(np.zeros(len(evidence)), np.zeros(len(evidence))))  # unknown: NaN
+        return _imputed_terms(evidence, estimator.terms)
+
+    def _share(self, policy: str, estimator: Estimator, estimate: Estimate) -> Estimate:
+        return as_share(estimate, self._rows_used(policy, estimator), self.settings.confidence)
+
+    def _rows_used(self, policy: str, estimator: Estimator) -> float:
+        return self.effective_sample_size(policy) if estimator.uses_weights else len(self.log)
+
+    def _worst_mean(self, policy: str, estimator: Estimator) -> ImputedTerms:
+        def terms(evidence: Evidence) -> Terms:
+            return worst_mean(estimator.tail_weights(evidence), evidence.rewards, self.settings.worst_share)
+
+        return _imputed_terms(self.evidence(policy), terms)
+
+    def _with_interval(self, terms: ImputedTerms, interval: Interval | None) -> Estimate:
+        chosen = self.settings.interval if interval is None else interval
+        return chosen.with_imputations([terms], self.settings.confidence)[0]
+
+    def _signed(self, estimate: Estimate) -> Estimate:
+        return estimate.negated() if self.log.minimize else estimate
+
+    def _is_cached(self, policy: str, estimator: Estimator, interval: Interval | None) -> bool:
+        return interval is None and policy in self._estimates and estimator in self.settings.estimators
+
+    def _estimator(self, estimator: Estimator | str | None) -> Estimator:
+        if estimator is None or isinstance(estimator, Estimator):
+            return estimator or self.headline
+        by_name = {known.name: known for known in self.settings.estimators}
+        if estimator not in by_name:
+            raise InputProblem(f"There is no estimator '{estimator}' here. {did_you_mean(estimator, by_name)}")
+        return by_name[estimator]
+
+    def _cached_evidence(self, policy: str, tail: bool) -> Evidence:
+        if policy not in self.probabilities:
+            raise InputProblem(f"There is no policy '{policy}' here. {did_you_mean(policy, self.names)}")
+        if (policy, tail) not in self._evidence:
+            self._evidence[policy, tail] = self._make_evidence(self.probabilities[policy], tail)
+        return self._evidence[policy, tail]
+
+    def _make_evidence(self, probabilities: np.ndarray, tail: bool) -> Evidence:
+        prices, outcomes = self.prices.rewards, self.log.rewards
+        if tail and self.settings.below is not None:
+            outcomes = (outcomes < self.log.sign * self.settings.below) * 1.0
+            # given prices say nothing of the tail: there the weights alone decide
+            prices = np.zeros_like(prices) if self.prices.tail is None else self.prices.tail
+        rows = np.arange(len(self.log))
+        logged = prices[rows, self.log.actions]
+        referred = referred_rows(probabilities)
+        agreement = np.where(referred, 0.0, probabilities[rows, self.log.actions])
+        known = np.where(np.isnan(probabilities), 0.0, probabilities)
+        expected = np.where(referred, logged, np.sum(known * prices, axis=1))
+        weights, imputed = np.where(referred, 1.0, agreement / self.propensity.taken), self.propensity.imputed
+        each = None if imputed is None else np.where(referred[None, :], 1.0, agreement[None, :] / imputed)
+        return Evidence(weights, outcomes, logged, expected, each)
+
+
+def _imputed_terms(evidence: Evidence, terms: Callable[[Evidence], Terms]) -> ImputedTerms:
+    return ImputedTerms(terms(evidence), [terms(imputed).value for imputed in evidence.imputations()])

@@ -1,0 +1,214 @@
+"""The tables and sentences of an evaluation, from the facts of `Evaluation.to_dict()`."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prudent.show.evaluation.estimates import Interval, figures_for, percent_written, share_written
+from prudent.show.json_types import Facts
+from prudent.show.tables import TextTable
+from prudent.show.text import one_line
+
+PAIRS_SHOWN = 10  # with more pairs of policies, the best one is compared with the others
+JUDGEMENT = "the first is"
+
+
+class Section(NamedTuple):
+    """A part of the report: a title (the first has none), a table, sentences below it, and a list of sentences."""
+
+    title: str
+    table: TextTable | None = None
+    sentences: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+
+
+def evaluation_text(facts: Facts) -> str:
+    """What `print` shows: the summary, verdicts, warnings and notes."""
+    sentences = [*_summary_sentences(facts), *_verdicts(facts), *_warnings(facts), *facts["notes"]]
+    return "\n".join([source_sentence(facts), f"{_title(facts)}:", "", summary_table(facts).text(), "", *sentences])
+
+
+def evaluation_sections(facts: Facts) -> Iterator[Section]:
+    """The whole report, in the order it is read; `facts` may also have the "strategies" of the policies."""
+    summary = (*_setting_sentences(facts.get("strategies", {})), *_summary_sentences(facts))
+    yield Section(_title(facts), summary_table(facts), summary)
+    if len(facts["policies"][0]["estimates"]) > 1:
+        sentence = (
+            "direct trusts the expected rewards alone; ips trusts the outcomes of decisions that agree with the "
+            "policy, weighted by inverse propensities; dr (doubly robust) corrects the one by the other. Where they "
+            "are far apart, trust none of them."
+        )
+        yield Section("The same by every estimator, ± standard error", estimator_table(facts), (sentence,))
+    yield Section("Can the log answer?", points=tuple(_verdicts(facts)))
+    if warnings := _warnings(facts):
+        yield Section("Warnings", points=tuple(warnings))
+    if facts["differences"]:
+        yield Section("Policy against policy, on the same decisions", difference_table(facts))
+    if facts["notes"]:
+        yield Section("Notes", points=tuple(facts["notes"]))
+
+
+# --- tables ---
+
+
+def summary_table(facts: Facts) -> TextTable:
+    """One row per policy, by the headline estimator."""
+    tail = [] if facts["below"] is None else [_beyond(facts)]
+    headings = ("policy", f"value, {percent_written(facts['confidence'])} interval", "more than as logged", *tail)
+    headings += (f"worst {percent_written(facts['worst_share'])}", "effective\nsample size")
+    write = _figures(facts)
+
+    def row(policy: Facts) -> tuple[str, ...]:
+        cells = [one_line(policy["name"]), Interval.of(policy["value"]).written(write)]
+        cells += ["" if policy["kind"] == "logged" else Interval.of(policy["gain"]).written(write)]
+        if facts["below"] is not None:
+            cells += [Interval.of(policy["tail_share"]).written(share_written)]
+        cells += [write(Interval.of(policy["worst_mean"]).value)]
+        return (*cells, f"{policy['effective_sample_size']:,.0f}")
+
+    return TextTable(headings, tuple(map(row, _shown(facts))))
+
+
+def estimator_table(facts: Facts) -> TextTable:
+    """Policies by estimators, each value with its standard error."""
+    write, names = _figures(facts), [one["estimator"] for one in facts["policies"][0]["estimates"]]
+    rows = tuple(
+        (
+            one_line(policy["name"]),
+            *(f"{write(one.value)}±{write(one.error)}" for one in map(Interval.of, policy["estimates"])),
+        )
+        for policy in _shown(facts)
+    )
+    return TextTable(("policy", *(name.replace("-", "-\n").replace(" ", "\n") for name in names)), rows)
+
+
+def difference_table(facts: Facts) -> TextTable:
+    """Pairs of the policies asked about; where these are many, the best one against the others."""
+    write = _figures(facts)
+    rows = tuple(
+        (one_line(policy), one_line(other), gain.written(write), _judgement(gain, facts["minimize"]))
+        for policy, other, gain in _pairs(facts)
+    )
+    return TextTable(("policy", "minus", "difference", JUDGEMENT), rows, words=("policy", "minus", JUDGEMENT))
+
+
+def _pairs(facts: Facts) -> Iterator[tuple[str, str, Interval]]:
+    asked = [policy for policy in facts["policies"] if policy["kind"] == "asked"]
+    best = None if len(facts["differences"]) <= PAIRS_SHOWN else min(asked, key=lambda one: _badness(facts, one))
+    for pair in facts["differences"]:
+        policy, other, difference = pair["policy"], pair["other"], Interval.of(pair)
+        if best is None or policy == best["name"]:
+            yield policy, other, difference
+        elif other == best["name"]:
+            yield other, policy, difference.times(-1.0)
+
+
+def _judgement(difference: Interval, minimize: bool) -> str:
+    if not (difference.low > 0 or difference.high < 0):
+        return "not clearly different"
+    return "better" if (difference.value > 0) != minimize else "worse"
+
+
+def _figures(facts: Facts):
+    return figures_for([Interval.of(policy["value"]) for policy in _shown(facts)])
+
+
+# --- which policies are shown ---
+
+
+def _shown(facts: Facts) -> list[Facts]:
+    """The policies asked about, the decisions as logged and the best of the constant actions."""
+    return [policy for policy in facts["policies"] if policy["kind"] != "constant"] + _constants(facts)[:1]
+
+
+def _constants(facts: Facts) -> list[Facts]:
+    """The policies that always take the same action, the best first."""
+    constants = [policy for policy in facts["policies"] if policy["kind"] == "constant"]
+    return sorted(constants, key=lambda policy: _badness(facts, policy))
+
+
+def _badness(facts: Facts, policy: Facts) -> float:
+    value = policy["value"]["value"]
+    return math.inf if value is None else value if facts["minimize"] else -value
+
+
+# --- sentences ---
+
+
+def source_sentence(facts: Facts) -> str:
+    """What was evaluated, and what propensities and prices were taken from."""
+    propensity, column = facts["propensity"], facts["propensity"]["column"]
+    logged = "as logged" if column is None else f"as logged in '{column}'"
+    source = logged if propensity["source"] == "as logged" else "estimated from these rows"
+    return (
+        f"{facts['rows']:,} logged decisions, {len(facts['actions'])} actions. Propensities, the probabilities of the "
+        f"logged actions: {source}. Expected rewards of all actions: {facts['prices']}."
+    )
+
+
+def _title(facts: Facts) -> str:
+    better = "lower" if facts["minimize"] else "higher"
+    return f"Mean '{facts['reward']}' ({better} is better), by {facts['headline']}"
+
+
+def _beyond(facts: Facts) -> str:
+    return f"{'above' if facts['minimize'] else 'below'} {facts['below']:g}"
+
+
+def _summary_sentences(facts: Facts) -> list[str]:
+    tail = "" if facts["below"] is None else f" {_beyond(facts)}: the share of such outcomes."
+    worst = percent_written(facts["worst_share"])
+    legend = (
+        f"more than as logged: the gain over the decisions as they were made, on the same rows.{tail} worst {worst}: "
+        f"the mean of the worst {worst} of outcomes. effective sample size: how many equally weighted rows would say "
+        "as much as the weighted rows that agree with the policy."
+    )
+    return [legend, *_constant_sentences(facts), *_referral_sentences(facts)]
+
+
+def _setting_sentences(strategies: dict[str, str]) -> list[str]:
+    """The numbers of those strategies that have any, from Conservative(risk=0.05)."""
+    numbers = {name: text.partition("(")[2].rstrip(")").replace("=", " ") for name, text in strategies.items()}
+    settings = [f"{name} with {text}" for name, text in numbers.items() if text]
+    return [f"Settings: {', '.join(settings)}."] if settings else []
+
+
+def _constant_sentences(facts: Facts) -> list[str]:
+    """The values of the constant actions that are not shown."""
+    write = _figures(facts)
+    others = [
+        f"'{one_line(policy['name'])}' ({write(Interval.of(policy['value']).value)})"
+        for policy in _constants(facts)[1:]
+    ]
+    if len(others) < 2:
+        return [f"The other constant action: {other}." for other in others]
+    return [f"The other {len(others)} constant actions: from {others[0]} to {others[-1]}."]
+
+
+def _referral_sentences(facts: Facts) -> list[str]:
+    return [
+        f"'{one_line(policy['name'])}' refers {policy['referred']:,} of {facts['rows']:,} decisions to a person; they "
+        "count as decided as logged."
+        for policy in facts["policies"]
+        if policy["kind"] == "asked" and policy["referred"]
+    ]
+
+
+def _diagnoses(facts: Facts) -> dict[str, Facts]:
+    return {one_line(policy["name"]): policy["diagnosis"] for policy in facts["policies"] if policy["diagnosis"]}
+
+
+def _verdicts(facts: Facts) -> list[str]:
+    return [f"{name}: {diagnosis['verdict']}" for name, diagnosis in _diagnoses(facts).items()]
+
+
+def _warnings(facts: Facts) -> list[str]:
+    """Each warning once, with the policies it concerns where these are not all."""
+    diagnoses, concerned = _diagnoses(facts), {}
+    for name, diagnosis in diagnoses.items():
+        for warning in diagnosis["warnings"]:
+            concerned.setdefault(warning, []).append(name)
+    return [
+        warning if len(names) == len(diagnoses) > 1 else f"{', '.join(names)}: {warning}"
+        for warning, names in concerned.items()
+    ]
