@@ -19,9 +19,10 @@ type: .venv/dev
 	$(BIN)/basedpyright
 
 docs: .venv/dev
+	$(BIN)/python -m docs.case
+	$(BIN)/python -m docs.build
+	$(BIN)/python -m docs.reference
 	$(BIN)/python -m pytest tests/test_docs.py
-	$(BIN)/python docs/case.py
-	$(BIN)/python docs/reference.py
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.speed

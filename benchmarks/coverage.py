@@ -11,21 +11,17 @@ observed. The worlds are others than those on which `ALLOWANCE` (prudent.promise
 A model that is hardly trained at all is held to the same: what is guaranteed must not depend on the model.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars
-from rich.console import Console
 from scipy.special import ndtr
 
 import prudent
-from benchmarks.dosing import Printed
+from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 from prudent.worlds.missingness import mar, mcar, mnar
@@ -147,8 +143,9 @@ def pooled(rows: list[dict[str, Any]], what: str, groups: tuple[str, ...] = tupl
     return float(values @ counts / max(counts.sum(), 1)), int(counts.sum())
 
 
-def coverage_table(results: list[dict[str, Any]]) -> Printed:
+def coverage_table(stored: Stored) -> Table:
     """Coverage by number of gaps, with true and with estimated propensities, and the price: how far down it lies."""
+    results = stored["results"]
 
     def share(rows: list[dict[str, Any]], *groups: str) -> str:
         value, cases = pooled(rows, "coverage", groups or tuple(GROUPS))
@@ -174,32 +171,30 @@ def coverage_table(results: list[dict[str, Any]]) -> Printed:
             )
         )
     seeds = len({row["seed"] for row in results})
-    return Printed(
-        f"Coverage of bounds at level {LEVEL:.0%}, {seeds} worlds",
+    return Table(
         (
             *("gaps", "all cases", *(f"{group} gaps" for group in GROUPS), "all, estimated", "lowest, estimated"),
             *("no bound", "width", "oracle's width"),
         ),
         lines,
+        f"Coverage of bounds at level {LEVEL:.0%}, {seeds} worlds",
     )
 
 
+BENCHMARK = Benchmark("coverage", {"coverage": coverage_table})
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "coverage.json")
-    settings = parser.parse_args()
-    console, start, results = Console(width=150), time.perf_counter(), []
-    for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
+    options = parser.parse_args()
+    start, results = time.perf_counter(), []
+    for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
         for mechanism, share in product(MECHANISMS, SHARES):
             results += one_setting(mechanism, share, seed)
-        console.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
-    console.print(coverage_table(results).rich())
-    settings.out.parent.mkdir(parents=True, exist_ok=True)
+        CONSOLE.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
     rows = {"fitted": FITTED, "compared": COMPARED, "cases": CASES}
-    described = {"level": LEVEL, **rows, "seeds": settings.seeds, "results": results}
-    settings.out.write_text(json.dumps(described, indent=1))
-    console.print(f"Numbers written to {settings.out}")
+    BENCHMARK.store({"level": LEVEL, **rows, "seeds": options.seeds, "results": results}, options.out)
 
 
 if __name__ == "__main__":

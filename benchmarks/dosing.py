@@ -5,19 +5,14 @@
 Each seed is another world, another log and other fresh cases. Nothing here is tuned on the fresh cases.
 """
 
-import argparse
-import json
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import prudent
+from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table, mean_and_error, mean_of
 from experiments.rivals.actions import (
     ActionAsFeature,
     Boosting,
@@ -28,6 +23,7 @@ from experiments.rivals.actions import (
     PerAction,
     Rival,
 )
+from experiments.tables import NONE
 from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
@@ -117,7 +113,7 @@ def of_model(
     return rows
 
 
-def one_seed(seed: int, rows: int, console: Console) -> dict[str, Any]:
+def one_seed(seed: int, rows: int) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for loss in ("quadratic", "cliff"):
         world = world_of(seed, loss)
@@ -129,88 +125,81 @@ def one_seed(seed: int, rows: int, console: Console) -> dict[str, Any]:
                 own = of_model(model, world, log, fresh, seed, strategies)
                 found |= {f"{name} {strategy}": row for strategy, row in own.items()}
         result[loss] = found
-        console.print(f"seed {seed}, {loss}: done")
+        CONSOLE.print(f"seed {seed}, {loss}: done")
     return result
 
 
-def mean_and_error(values: list[float]) -> str:
-    spread = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return f"{np.mean(values):.3f} ± {spread:.3f}"
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A table as words: for the terminal and, from the stored numbers, for the docs."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-    def markdown(self) -> str:
-        lines = [self.header, ("---", *("---:" for _ in self.header[1:])), *self.rows]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-    def rich(self) -> Table:
-        table = Table(title=self.title)
-        for index, column in enumerate(self.header):
-            table.add_column(column, justify="right" if index else "left")
-        for row in self.rows:
-            table.add_row(*row)
-        return table
-
-
-def quadratic_table(results: list[dict[str, Any]]) -> Printed:
-    ours = np.array([r["quadratic"]["CausalPVAE MaximumExpectedReward()"]["share_of_the_way"] for r in results])
-    rows = []
-    for name in results[0]["quadratic"]:
-        own = [r["quadratic"][name] for r in results]
-        shares = np.array([row["share_of_the_way"] for row in own])
-        behind = "" if name.startswith("CausalPVAE") else mean_and_error(list(ours - shares))
-        rows.append((name, mean_and_error(list(shares)), mean_and_error([row["mean_reward"] for row in own]), behind))
-    return Printed(
-        f"Asymmetric quadratic loss, 5 doses: mean ± s.e. over {len(results)} worlds",
+def quadratic_table(stored: Stored) -> Table:
+    results = [seed["quadratic"] for seed in stored["results"]]
+    ours = np.array([result["CausalPVAE MaximumExpectedReward()"]["share_of_the_way"] for result in results])
+    lines = []
+    for name in results[0]:
+        rows = [result[name] for result in results]
+        shares = np.array([row["share_of_the_way"] for row in rows])
+        behind = "" if name.startswith("CausalPVAE") else mean_and_error(ours - shares)
+        lines.append((name, mean_and_error(shares), mean_and_error([row["mean_reward"] for row in rows]), behind))
+    return Table(
         ("policy", "share of the way", "mean reward", "share behind CausalPVAE (paired)"),
-        rows,
+        lines,
+        f"Asymmetric quadratic loss, 5 doses: mean ± s.e. over {len(results)} worlds",
     )
 
 
-def cliff_table(results: list[dict[str, Any]]) -> Printed:
-    def mean(own: list[dict[str, Any]], *path: str) -> float:
-        values: list[Any] = list(own)
-        for key in path:
-            values = [value[key] for value in values]
-        return float(np.mean(np.array(values, np.float64)))
-
-    rows = []
-    for name in results[0]["cliff"]:
-        own = [r["cliff"][name] for r in results]
-        reward, fell = mean_and_error([row["mean_reward"] for row in own]), f"{mean(own, 'catastrophes'):.2%}"
-        if "exact" not in own[0]:
-            rows.append((name, reward, "", fell, "", ""))
+def cliff_table(stored: Stored) -> Table:
+    results = [seed["cliff"] for seed in stored["results"]]
+    lines = []
+    for name in results[0]:
+        rows = [result[name] for result in results]
+        reward = mean_and_error([row["mean_reward"] for row in rows])
+        catastrophes = f"{mean_of(rows, 'catastrophes'):.2%}"
+        if "exact" not in rows[0]:
+            lines.append((name, reward, "", catastrophes, "", ""))
             continue
-        exact = f"{mean(own, 'exact', 'mean_reward'):.3f}", f"{mean(own, 'exact', 'catastrophes'):.2%}"
-        rows.append((name, reward, exact[0], fell, exact[1], f"{mean(own, 'claim_error'):.3f}"))
-    return Printed(
-        f"Cliff loss, 9 doses: mean over {len(results)} worlds; 'exact' is the same rule with the exact posterior",
+        exact = f"{mean_of(rows, 'exact', 'mean_reward'):.3f}", f"{mean_of(rows, 'exact', 'catastrophes'):.2%}"
+        lines.append((name, reward, exact[0], catastrophes, exact[1], f"{mean_of(rows, 'claim_error'):.3f}"))
+    return Table(
         ("policy", "mean reward", "exact", "catastrophes", "exact", "claim off by (mean, absolute)"),
-        rows,
+        lines,
+        f"Cliff loss, 9 doses: mean over {len(results)} worlds; 'exact' is the same rule with the exact posterior",
     )
+
+
+DEFAULTS = (
+    "best constant dose",
+    "gradient boosting, action as feature",
+    "mean + forest, action as feature",
+    "MICE + forests, action as feature",
+    "MICE + policy forest (EconML)",
+    "CausalPVAE MaximumExpectedReward()",
+    "CausalPVAE TailAverse(risk=0.2)",
+    "Bayes policy (exact posterior)",
+)
+"""Rows of the README's table: methods at their default settings."""
+
+
+def defaults_table(stored: Stored) -> Table:
+    lines = []
+    for name in DEFAULTS:
+        quadratic = [seed["quadratic"][name] for seed in stored["results"] if name in seed["quadratic"]]
+        share = mean_and_error([row["share_of_the_way"] for row in quadratic]) if quadratic else NONE
+        cliff = [seed["cliff"][name] for seed in stored["results"]]
+        reward = mean_and_error([row["mean_reward"] for row in cliff])
+        lines.append((name, share, reward, f"{mean_of(cliff, 'catastrophes'):.2%}"))
+    losses = ("quadratic loss: share of the way", "cliff loss: mean reward", "cliff loss: catastrophes")
+    return Table(("method", *losses), lines, "Methods at their default settings")
+
+
+BENCHMARK = Benchmark("dosing", {"quadratic": quadratic_table, "cliff": cliff_table, "defaults": defaults_table})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=5000)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "dosing.json")
-    settings = parser.parse_args()
-    console = Console(width=130)
-    results = [one_seed(seed, settings.rows, console) for seed in range(settings.seeds)]
-    for table in (quadratic_table(results), cliff_table(results)):
-        console.print(table.rich())
-    settings.out.parent.mkdir(parents=True, exist_ok=True)
-    described = {"rows": settings.rows, "fresh": FRESH, "seeds": settings.seeds, "results": results}
-    settings.out.write_text(json.dumps(described, indent=1))
-    console.print(f"Numbers written to {settings.out}")
+    options = parser.parse_args()
+    results = [one_seed(seed, options.rows) for seed in range(options.seeds)]
+    stored = {"rows": options.rows, "fresh": FRESH, "seeds": options.seeds, "results": results}
+    BENCHMARK.store(stored, options.out)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,7 @@ than both, but only clinics in which those few did well by luck are looked at. T
 price lies within two standard deviations of the estimate, by the members' spread alone and by the whole doubt.
 """
 
-import argparse
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -18,10 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
-from rich.console import Console
 
 import prudent
-from benchmarks.dosing import Printed, mean_and_error
+from benchmarks.reporting import Benchmark, Stored, Table, mean_and_error, mean_of
 from prudent.decide import HasDoubt, Model
 from prudent.worlds.missingness import mcar
 
@@ -105,49 +101,47 @@ def calibration(seed: int, loss: str, rows: int) -> dict[str, float]:
     }
 
 
-def doubt_table(described: dict[str, Any]) -> Printed:
-    rows = []
-    for name in described["lucky"][0]:
-        own = [one[name] for one in described["lucky"]]
-        given = f"{np.mean([row['rare'] for row in own]):.1%}"
-        rows.append((name, given, mean_and_error([row["mean_reward"] for row in own])))
-    return Printed(
-        f"A rare action that was lucky: {len(described['lucky'])} clinics, 1000 fresh cases each",
+def doubt_table(stored: Stored) -> Table:
+    lines = []
+    for name in stored["lucky"][0]:
+        clinics = [clinic[name] for clinic in stored["lucky"]]
+        given = f"{mean_of(clinics, 'rare'):.1%}"
+        lines.append((name, given, mean_and_error([clinic["mean_reward"] for clinic in clinics])))
+    return Table(
         ("policy", "rows given the rare action", "true mean reward"),
-        rows,
+        lines,
+        f"A rare action that was lucky: {len(stored['lucky'])} clinics, 1000 fresh cases each",
     )
 
 
-def calibration_table(described: dict[str, Any]) -> Printed:
-    rows = []
-    for loss, found in described["calibration"].items():
-        means = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+def calibration_table(stored: Stored) -> Table:
+    lines = []
+    for loss, worlds in stored["calibration"].items():
+        means = {name: mean_of(worlds, name) for name in worlds[0]}
         cells = f"{means['members']:.1%}", f"{means['doubt']:.1%}", f"{means['error']:.2f}", f"{means['said']:.2f}"
-        rows.append((loss, *cells))
-    return Printed(
-        "True prices of complete records within two standard deviations of the estimate",
+        lines.append((loss, *cells))
+    return Table(
         ("world", "members' spread alone", "whole doubt", "error (root mean square)", "doubt (root mean square)"),
-        rows,
+        lines,
+        "True prices of complete records within two standard deviations of the estimate",
     )
+
+
+BENCHMARK = Benchmark("doubt", {"doubt": doubt_table, "calibration": calibration_table})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--clinics", type=int, default=10)
     parser.add_argument("--worlds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "doubt.json")
-    settings = parser.parse_args()
-    console = Console(width=130)
-    described = {
-        "lucky": [lucky(LuckyClinic(), seed, prudent.CausalPVAE()) for seed in range(settings.clinics)],
+    options = parser.parse_args()
+    stored = {
+        "lucky": [lucky(LuckyClinic(), seed, prudent.CausalPVAE()) for seed in range(options.clinics)],
         "calibration": {
-            loss: [calibration(seed, loss, 5000) for seed in range(settings.worlds)] for loss in ("quadratic", "cliff")
+            loss: [calibration(seed, loss, 5000) for seed in range(options.worlds)] for loss in ("quadratic", "cliff")
         },
     }
-    for table in (doubt_table(described), calibration_table(described)):
-        console.print(table.rich())
-    settings.out.write_text(json.dumps(described, indent=1))
-    console.print(f"Numbers written to {settings.out}")
+    BENCHMARK.store(stored, options.out)
 
 
 if __name__ == "__main__":

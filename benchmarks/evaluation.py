@@ -9,7 +9,6 @@ What is estimated is the mean of the true reward of the policy's actions over al
 log is kept in `--pieces`, so that a run can be continued; about an hour per world on two cores.
 """
 
-import argparse
 import json
 import os
 import time
@@ -22,11 +21,10 @@ from typing import Any
 
 import numpy as np
 import polars
-from rich.console import Console
 from scipy.special import ndtr
 
 import prudent
-from benchmarks.dosing import Printed
+from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table
 from prudent.decide import score_together
 from prudent.evaluation import (
     EVERY_ESTIMATOR,
@@ -111,13 +109,14 @@ def one_log(job: Job) -> dict[str, Any]:
         "learnt": (estimated, LearntPrices().fit(log, None, job.seed)),
     }
     middle = f"always {world.dose_labels[world.doses // 2]}"
-    found: dict[str, dict[str, list[float]]] = {}
+    estimates: dict[str, dict[str, list[float]]] = {}
     for arm, (weighed, prices) in arms.items():
         judged = evaluate(policies, weighed, prices=prices, below=BELOW)
         for policy in (*policies, middle):
-            own = _estimates(judged, policy, tails=arm == "estimated" and policy != middle)
-            found[f"{arm}/{CONSTANT if policy == middle else policy}"] = dict(own)
-    return {"found": found, "truth": _truth(job, sample)}
+            tails = arm == "estimated" and policy != middle
+            place = f"{arm}/{CONSTANT if policy == middle else policy}"
+            estimates[place] = dict(_estimates(judged, policy, tails))
+    return {"estimates": estimates, "truth": _truth(job, sample)}
 
 
 def _truth(job: Job, sample: DosingSample) -> dict[str, dict[str, float]]:
@@ -150,10 +149,10 @@ def _estimates(judged: Evaluation, policy: str, tails: bool) -> Iterator[tuple[s
 def summary(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Bias, error and coverage by arm, policy, what is estimated, estimator and interval."""
     rows = []
-    for place, first in pieces[0]["found"].items():
+    for place, first in pieces[0]["estimates"].items():
         arm, policy = place.split("/")
         for what in first:
-            values = np.array([piece["found"][place][what] for piece in pieces])
+            values = np.array([piece["estimates"][place][what] for piece in pieces])
             row: dict[str, Any] = {"arm": arm, "policy": policy}
             if what == "weights":
                 rows.append({**row, "what": what, "mean": float(values[:, 0].mean())})
@@ -178,7 +177,7 @@ def chosen_rows(results: dict[str, Any], world: str, **wanted: str) -> list[dict
     return [row for row in results[world] if all(row.get(key) == value for key, value in wanted.items())]
 
 
-def estimators_table(stored: dict[str, Any], policy: str = "expected") -> Printed:
+def estimators_table(stored: Stored, policy: str = "expected") -> Table:
     """Error and coverage of every estimator in every world, for the policy of the highest expected reward."""
     worlds = list(stored["results"])
     lines = []
@@ -189,19 +188,19 @@ def estimators_table(stored: dict[str, Any], policy: str = "expected") -> Printe
             cells = []
             for world in worlds:
                 wanted = {"arm": arm, "policy": policy, "what": "value", "interval": "student"}
-                (own,) = chosen_rows(stored["results"], world, estimator=estimator.name, **wanted)
-                cells += [f"{own['bias']:+.3f}", f"{own['error']:.3f}", f"{own['coverage']:.1%}"]
+                (row,) = chosen_rows(stored["results"], world, estimator=estimator.name, **wanted)
+                cells += [f"{row['bias']:+.3f}", f"{row['error']:.3f}", f"{row['coverage']:.1%}"]
             lines.append((meaning, estimator.name, *cells))
     heads = [f"{world}: {what}" for world in worlds for what in ("bias", "RMSE", "cover")]
-    return Printed(f"Estimators over {stored['logs']} logs", ("propensities", "estimator", *heads), lines)
+    return Table(("propensities", "estimator", *heads), lines, f"Estimators over {stored['logs']} logs")
 
 
-def constants_table(stored: dict[str, Any]) -> Printed:
+def constants_table(stored: Stored) -> Table:
     """The same for always giving the middle dose."""
     return estimators_table(stored, CONSTANT)
 
 
-def intervals_table(stored: dict[str, Any]) -> Printed:
+def intervals_table(stored: Stored) -> Table:
     """How often each interval of the doubly robust value holds, and its width, propensities estimated."""
     lines = []
     for name in (*INTERVALS, "bound"):
@@ -209,26 +208,26 @@ def intervals_table(stored: dict[str, Any]) -> Printed:
         for world in stored["results"]:
             estimator = "smoothing" if name == "bound" else "dr"
             wanted = {"arm": "estimated", "policy": "expected", "what": "value", "estimator": estimator}
-            (own,) = chosen_rows(stored["results"], world, interval=name, **wanted)
-            size = f"{own['bias']:+.2f}" if name == "bound" else f"{own['width']:.2f}"
-            cells += [f"{own['coverage']:.1%}", size]
+            (row,) = chosen_rows(stored["results"], world, interval=name, **wanted)
+            size = f"{row['bias']:+.2f}" if name == "bound" else f"{row['width']:.2f}"
+            cells += [f"{row['coverage']:.1%}", size]
         lines.append((NAMES[name], *cells))
     heads = [f"{world}: {what}" for world in stored["results"] for what in ("holds", "width")]
-    return Printed("Intervals", ("interval", *heads), lines)
+    return Table(("interval", *heads), lines, "Intervals")
 
 
-def tails_table(stored: dict[str, Any]) -> Printed:
+def tails_table(stored: Stored) -> Table:
     """The share of bad outcomes in the world with a cliff: error of every estimator, propensities estimated."""
     lines = []
     for estimator in EVERY_ESTIMATOR:
         cells = []
         for policy in STRATEGIES:
             wanted = {"arm": "estimated", "policy": policy, "what": "tail", "estimator": estimator.name}
-            (own,) = chosen_rows(stored["results"], "cliff, MCAR", **wanted)
-            cells += [f"{own['truth']:.2%}", f"{own['bias']:+.2%}", f"{own['error']:.2%}"]
+            (row,) = chosen_rows(stored["results"], "cliff, MCAR", **wanted)
+            cells += [f"{row['truth']:.2%}", f"{row['bias']:+.2%}", f"{row['error']:.2%}"]
         lines.append((estimator.name, *cells))
     heads = [f"{policy}: {what}" for policy in STRATEGIES for what in ("true share", "bias", "RMSE")]
-    return Printed("Tail shares", ("estimator", *heads), lines)
+    return Table(("estimator", *heads), lines, "Tail shares")
 
 
 def tail_intervals(logs: int) -> dict[str, dict[str, float]]:
@@ -270,9 +269,11 @@ def _exact_evidence(world: DosingWorld, seed: int) -> Evidence:
     return Evidence(weights, outcomes, prices[rows, sample.actions], prices[rows, chosen])
 
 
-def tail_intervals_table(stored: dict[str, Any]) -> Printed:
-    lines = [(name, f"{own['holds']:.1%}", f"{own['too_low']:.1%}") for name, own in stored["tail_intervals"].items()]
-    return Printed("Intervals of tail shares", ("estimator, interval", "holds", "too low"), lines)
+def tail_intervals_table(stored: Stored) -> Table:
+    lines = [
+        (name, f"{rates['holds']:.1%}", f"{rates['too_low']:.1%}") for name, rates in stored["tail_intervals"].items()
+    ]
+    return Table(("estimator, interval", "holds", "too low"), lines, "Intervals of tail shares")
 
 
 NAMES = {
@@ -283,28 +284,35 @@ NAMES = {
 }
 
 
+BENCHMARK = Benchmark(
+    "evaluation",
+    {
+        "estimators": estimators_table,
+        "constant": constants_table,
+        "intervals": intervals_table,
+        "tail shares": tails_table,
+        "tail intervals": tail_intervals_table,
+    },
+)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--logs", type=int, default=500)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--pieces", type=Path, default=Path("build/evaluation"))
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "evaluation.json")
-    settings = parser.parse_args()
-    console, start = Console(width=200), time.perf_counter()
-    described: dict[str, Any] = {"logs": settings.logs, "rows": ROWS, "fitted": FITTED, "below": BELOW, "results": {}}
-    if settings.out.exists() and (earlier := json.loads(settings.out.read_text()))["logs"] == settings.logs:
-        described["results"] = earlier["results"]  # of worlds that are not asked for now
-    with ProcessPoolExecutor(settings.workers, get_context("spawn"), _on_one_core) as pool:
-        for name in settings.worlds:
-            described["results"][name] = summary(pieces(pool, name, settings.logs, settings.pieces))
-            console.print(f"{name}: done after {time.perf_counter() - start:.0f} s")
-    described["tail_intervals"] = tail_intervals(settings.logs)
-    settings.out.parent.mkdir(parents=True, exist_ok=True)
-    settings.out.write_text(json.dumps(described, indent=1))
-    for table in (estimators_table, constants_table, intervals_table, tails_table, tail_intervals_table):
-        console.print(table(described).rich())
-    console.print(f"Numbers written to {settings.out}")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    stored: Stored = {"logs": options.logs, "rows": ROWS, "fitted": FITTED, "below": BELOW, "results": {}}
+    if options.out.exists() and (earlier := json.loads(options.out.read_text()))["logs"] == options.logs:
+        stored["results"] = earlier["results"]  # of worlds that are not requested now
+    with ProcessPoolExecutor(options.workers, get_context("spawn"), _on_one_core) as pool:
+        for name in options.worlds:
+            stored["results"][name] = summary(pieces(pool, name, options.logs, options.pieces))
+            CONSOLE.print(f"{name}: done after {time.perf_counter() - start:.0f} s")
+    stored["tail_intervals"] = tail_intervals(options.logs)
+    BENCHMARK.store(stored, options.out)
 
 
 def pieces(pool: ProcessPoolExecutor, name: str, logs: int, folder: Path) -> list[dict[str, Any]]:
@@ -313,13 +321,13 @@ def pieces(pool: ProcessPoolExecutor, name: str, logs: int, folder: Path) -> lis
     place.mkdir(parents=True, exist_ok=True)
     files = {seed: place / f"{seed}.json" for seed in range(FIRST_SEED, FIRST_SEED + logs)}
     missing = [seed for seed, file in files.items() if not file.exists()]
-    waiting = [pool.submit(_kept, job, files[job.seed]) for job in jobs(name, missing)] if missing else []
+    waiting = [pool.submit(_store, job, files[job.seed]) for job in jobs(name, missing)] if missing else []
     for done in waiting:
         done.result()
     return [json.loads(file.read_text()) for file in files.values()]
 
 
-def _kept(job: Job, file: Path) -> None:
+def _store(job: Job, file: Path) -> None:
     file.write_text(json.dumps(one_log(job)))
 
 

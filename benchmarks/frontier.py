@@ -1,24 +1,22 @@
 """What caution costs and gains in worlds where a wrong dose can be a catastrophe: the whole frontier, and its promise.
 
     python -m benchmarks.frontier [--seeds 3] [--rows 5000] [--out benchmarks/results/frontier.json]
-    python -m benchmarks.frontier --draw        only the pictures and tables, from the stored numbers
 
 Every setting on the truth of fresh cases, beside the same rule with the exact posterior; a setting chosen by a limit on
 a held-out log, beside what it then does on the truth; and how much of the posterior a fixed c keeps. Rivals are read
 from the results of benchmarks.dosing for the same worlds.
 """
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import prudent
-from benchmarks.dosing import FRESH, Printed, mean_and_error, world_of
+from benchmarks.dosing import FRESH, world_of
+from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table, mean_and_error, mean_of
 from prudent.decide import plausible_mass, risk_of_c
 from prudent.evaluation import worst_mean
 from prudent.models import Fitted
@@ -28,7 +26,6 @@ from prudent.worlds import DosingWorld
 from prudent.worlds.dosing import DosingSample
 
 HERE = Path(__file__).parent
-PICTURES = HERE.parent / "docs" / "pictures"
 BELOW = -5.0
 HELD_OUT = 2000
 LIMITS = (0.03, 0.04, 0.05, 0.06, 0.08)
@@ -121,32 +118,27 @@ def one_seed(seed: int, rows: int) -> dict[str, Any]:
     }
 
 
-def _mean(results: list[dict[str, Any]], *path: str) -> float:
-    values: list[Any] = list(results)
-    for key in path:
-        values = [value[key] for value in values]
-    return float(np.mean(values))
-
-
-def frontier_table(results: list[dict[str, Any]]) -> Printed:
+def frontier_table(stored: Stored) -> Table:
+    results = stored["results"]
     rows = []
     for name in map(name_of, DEFAULT_SETTINGS):
         reward = mean_and_error([result["model"][name]["mean_reward"] for result in results])
-        exact = f"{_mean(results, 'exact', name, 'mean_reward'):.3f}"
-        tails = [f"{_mean(results, which, name, 'tail_share'):.2%}" for which in ("model", "exact")]
-        worst = [f"{_mean(results, which, name, 'worst_mean'):.2f}" for which in ("model", "exact")]
+        exact = f"{mean_of(results, 'exact', name, 'mean_reward'):.3f}"
+        tails = [f"{mean_of(results, which, name, 'tail_share'):.2%}" for which in ("model", "exact")]
+        worst = [f"{mean_of(results, which, name, 'worst_mean'):.2f}" for which in ("model", "exact")]
         rows.append((name, reward, exact, *tails, *worst))
     for name in results[0]["rivals"]:
         reward = mean_and_error([result["rivals"][name]["mean_reward"] for result in results])
-        rows.append((name, reward, "", f"{_mean(results, 'rivals', name, 'catastrophes'):.2%}", "", "", ""))
-    return Printed(
-        f"The frontier in {len(results)} cliff worlds; 'exact' is the same rule with the exact posterior",
+        rows.append((name, reward, "", f"{mean_of(results, 'rivals', name, 'catastrophes'):.2%}", "", "", ""))
+    return Table(
         ("setting", "mean reward", "exact", f"below {BELOW:g}", "exact", "mean of the worst 5 %", "exact"),
         rows,
+        f"The frontier in {len(results)} cliff worlds; 'exact' is the same rule with the exact posterior",
     )
 
 
-def choices_table(results: list[dict[str, Any]]) -> Printed:
+def choices_table(stored: Stored) -> Table:
+    results = stored["results"]
     rows = []
     for kind in results[0]["choices"]:
         for at, limit in enumerate(LIMITS):
@@ -156,18 +148,20 @@ def choices_table(results: list[dict[str, Any]]) -> Printed:
             tails = ", ".join(f"{one['truth']['tail_share']:.2%}" for one in made) or "–"
             rewards = ", ".join(f"{one['truth']['mean_reward']:.2f}" for one in made) or "–"
             rows.append((f"{limit:.0%}, {kind}", names, tails, rewards))
-    return Printed(
-        f"Chosen on a held-out log of {HELD_OUT} rows with 90 % confidence, world by world, and what the choice does",
+    return Table(
         ("limit", "chosen", f"truly below {BELOW:g}", "true mean reward"),
         rows,
+        f"Chosen on a held-out log of {HELD_OUT} rows with 90 % confidence, world by world, and what the choice does",
     )
 
 
-def frontier_picture(results: list[dict[str, Any]]) -> Picture:
+def frontier_picture(stored: Stored) -> Picture:
+    results = stored["results"]
+
     def lines(which: str, settings: list[prudent.Strategy], suffix: str = "") -> list[Series]:
         points = []
         for setting in settings:
-            numbers = {key: _mean(results, which, name_of(setting), key) for key in ("tail_share", "mean_reward")}
+            numbers = {key: mean_of(results, which, name_of(setting), key) for key in ("tail_share", "mean_reward")}
             points.append({key: getattr(setting, key) for key in ("family", "setting", "boldness")} | numbers)
         return list(frontier_series(points, suffix))
 
@@ -176,13 +170,17 @@ def frontier_picture(results: list[dict[str, Any]]) -> Picture:
     others = [setting for setting, left_out in zip(DEFAULT_SETTINGS, by_c, strict=True) if not left_out]
     series = lines("model", list(DEFAULT_SETTINGS)) + lines("exact", others, ", exact posterior")
     for rival in RIVALS[:2]:
-        spot = (100 * _mean(results, "rivals", rival, "catastrophes"), _mean(results, "rivals", rival, "mean_reward"))
+        spot = (
+            100 * mean_of(results, "rivals", rival, "catastrophes"),
+            mean_of(results, "rivals", rival, "mean_reward"),
+        )
         series.append(Series(rival, [spot], joined=False))
     title = f"What caution costs, and what it gains: {len(results)} cliff worlds"
     return scatter_lines(series, f"outcomes below {BELOW:g}, in %".replace("-", "−"), "mean reward", title, height=600)
 
 
-def fixed_c_picture(results: list[dict[str, Any]]) -> Picture:
+def fixed_c_picture(stored: Stored) -> Picture:
+    results = stored["results"]
     gaps = np.unique(np.round(np.geomspace(1, 800, 26)).astype(int))
     series = [Series(f"c = {c:g}, Gaussian", [(float(g), float(1 - risk_of_c(c, g))) for g in gaps]) for c in CS]
     for c in CS:
@@ -193,31 +191,24 @@ def fixed_c_picture(results: list[dict[str, Any]]) -> Picture:
     return scatter_lines(series, "gaps", "posterior mass inside the plausible set", title, log_x=True)
 
 
-def show(stored: Path, console: Console) -> None:
-    results = json.loads(stored.read_text())["results"]
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    for name, picture in (("frontier", frontier_picture(results)), ("fixed_c", fixed_c_picture(results))):
-        (PICTURES / f"{name}.svg").write_text(picture.svg())
-    for table in (frontier_table(results), choices_table(results)):
-        console.print(table.rich())
+BENCHMARK = Benchmark(
+    "frontier",
+    {"frontier": frontier_table, "choices": choices_table},
+    {"frontier": frontier_picture, "fixed_c": fixed_c_picture},
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=5000)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "frontier.json")
-    parser.add_argument("--draw", action="store_true", help="only the pictures and tables, from the stored numbers")
-    settings = parser.parse_args()
-    console = Console(width=150)
-    if not settings.draw:
-        results = []
-        for seed in range(settings.seeds):
-            results.append(one_seed(seed, settings.rows))
-            console.print(f"seed {seed}: done")
-        described = {"rows": settings.rows, "fresh": FRESH, "held_out": HELD_OUT, "below": BELOW, "results": results}
-        settings.out.write_text(json.dumps(described, indent=1))
-    show(settings.out, console)
+    options = parser.parse_args()
+    results = []
+    for seed in range(options.seeds):
+        results.append(one_seed(seed, options.rows))
+        CONSOLE.print(f"seed {seed}: done")
+    numbers = {"rows": options.rows, "fresh": FRESH, "held_out": HELD_OUT, "below": BELOW}
+    BENCHMARK.store(numbers | {"results": results}, options.out)
 
 
 if __name__ == "__main__":

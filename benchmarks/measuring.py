@@ -6,8 +6,6 @@ Each seed is another dosing world with a cliff, another log of 5000 rows and oth
 case is then filled with its true value, chosen in different ways, and the same policy decides again.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import prudent
-from benchmarks.dosing import Printed, mean_and_error, world_of
+from benchmarks.dosing import world_of
+from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table, mean_and_error, mean_of
 from prudent.decide import Measuring, value_of_measuring
 from prudent.models import Fitted
 from prudent.table import Encoded
@@ -28,7 +26,7 @@ from prudent.worlds.measuring import posterior_spread
 
 LOGGED = 5000
 CAUTIOUS_SHARE = 0.2
-"""Of the fresh cases, asked of the conservative policy too: its search for worst cases takes longer."""
+"""Of the fresh cases, for the conservative policy: its search for worst cases takes longer."""
 
 AGAIN_ROWS, AGAIN_VALUES = 100, 12
 
@@ -115,7 +113,7 @@ def compared(estimates: np.ndarray, exact: np.ndarray, cells: np.ndarray) -> dic
 
 
 def asked_again(policy: prudent.Policy, sample: DosingSample, cells: np.ndarray) -> np.ndarray:
-    """The dear way: fill a gap with quantiles of what the model expects there, and ask the model about each record."""
+    """The expensive way: fill a gap with quantiles of the model's prediction, and let it price each such record."""
     encoded = policy.fitted.schema.encode(sample.cases())
     gain, levels = np.full(cells.shape, np.nan), (np.arange(AGAIN_VALUES) + 0.5) / AGAIN_VALUES
     rows, columns = np.nonzero(cells)
@@ -147,87 +145,87 @@ def of_kind(kind: Kind, world: DosingWorld, fitted: Fitted, sample: DosingSample
     seconds_to_recommend = timed(lambda: policy.recommend(cases))[1]
     exact = world.value_of_measuring(sample, strategy=kind.exact, **kind.settings)
     gaps = ~sample.observed
-    found: dict[str, Any] = compared(measuring.gain, exact, gaps) | {
+    measures: dict[str, Any] = compared(measuring.gain, exact, gaps) | {
         "rows": len(sample),
         "seconds_per_1000_rows": 1000 * seconds / len(sample),
         "seconds_to_recommend_1000_rows": 1000 * seconds_to_recommend / len(sample),
     }
     if kind.exact == "expected":
         few = gaps & (np.arange(len(gaps)) < AGAIN_ROWS)[:, None]
-        found["few"] = compared(measuring.gain, exact, few)
-        found["few, asked again"] = compared(asked_again(policy, sample, few), exact, few)
+        measures["few"] = compared(measuring.gain, exact, few)
+        measures["few, asked again"] = compared(asked_again(policy, sample, few), exact, few)
     for way, cell in cells_to_fill(world, sample, measuring, exact, seed).items():
         after = filled(sample, cell)
         actions = world.index(policy.recommend(after.cases()).actions)
-        found[way] = {
+        measures[way] = {
             "measured": float((cell >= 0).mean()),
             "judged": float(kind.judged(world, after, actions).mean()),
             "mean_reward": world.value(actions, after),
             "catastrophes": world.catastrophes(actions, after),
         }
-    return found
+    return measures
 
 
-def one_seed(seed: int, fresh: int, kept: Path | None, console: Console) -> dict[str, Any]:
+def one_seed(seed: int, fresh: int, kept: Path | None) -> dict[str, Any]:
     world = world_of(seed, "cliff")
     fitted = fitted_model(world, seed, kept)
     sample = world.sample(fresh, seed=200 + seed)
-    found = {}
+    by_kind = {}
     for name, kind in KINDS.items():
         rows = fresh if name == "MaximumExpectedReward()" else int(CAUTIOUS_SHARE * fresh)
-        found[name] = of_kind(kind, world, fitted, some_rows(sample, rows), seed)
-        console.print(f"seed {seed}, {name}: done")
-    return found
+        by_kind[name] = of_kind(kind, world, fitted, some_rows(sample, rows), seed)
+        CONSOLE.print(f"seed {seed}, {name}: done")
+    return by_kind
 
 
-def value_table(results: list[dict[str, Any]]) -> Printed:
+def value_table(stored: Stored) -> Table:
     """How near the estimates are to the exact values."""
-    expected = "MaximumExpectedReward()"
-    lines = {name: [result[name] for result in results] for name in KINDS}
+    results, expected = stored["results"], "MaximumExpectedReward()"
     few = f"{expected}, {AGAIN_ROWS} cases"
+    lines = {name: [result[name] for result in results] for name in KINDS}
     lines[few] = [result[expected]["few"] for result in results]
     lines[f"{few}, model asked again {AGAIN_VALUES} times per gap"] = [
         result[expected]["few, asked again"] for result in results
     ]
     keys = ("correlation", "mean_absolute_error", "mean_estimate", "mean_exact")
-    rows = [(name, *(mean_and_error([each[key] for each in own]) for key in keys)) for name, own in lines.items()]
-    header = ("policy", "correlation", "mean absolute error", "mean estimate", "mean exact value")
-    return Printed(f"Estimated against exact value of every gap, {len(results)} worlds", header, rows)
+    return Table(
+        ("policy", "correlation", "mean absolute error", "mean estimate", "mean exact value"),
+        [(name, *(mean_and_error([row[key] for row in rows]) for key in keys)) for name, rows in lines.items()],
+        f"Estimated against exact value of every gap, {len(results)} worlds",
+    )
 
 
-def following_table(results: list[dict[str, Any]]) -> Printed:
+def following_table(stored: Stored) -> Table:
     """What measuring one cell earns: differences are paired within worlds."""
-    rows = []
+    results, suggested = stored["results"], WAYS[3]
+    lines = []
     for way in WAYS:
-        cells = [way, f"{np.mean([r['MaximumExpectedReward()'][way]['measured'] for r in results]):.0%}"]
+        cells = [way, f"{mean_of(results, 'MaximumExpectedReward()', way, 'measured'):.0%}"]
         for name in KINDS:
             judged = np.array([result[name][way]["judged"] for result in results])
-            ours = np.array([result[name][WAYS[3]]["judged"] for result in results])
-            cells += [mean_and_error(list(judged)), "" if way == WAYS[3] else mean_and_error(list(ours - judged))]
-        rows.append(tuple(cells))
-    return Printed(
+            ours = np.array([result[name][suggested]["judged"] for result in results])
+            cells += [mean_and_error(judged), "" if way == suggested else mean_and_error(ours - judged)]
+        lines.append(tuple(cells))
+    ahead = "suggestion is ahead by"
+    return Table(
+        ("measured first", "cases measured", "true reward", ahead, "worst case (Conservative)", ahead),
+        lines,
         f"One cell of every case measured, then decided again: mean ± s.e. over {len(results)} worlds",
-        ("measured first", "cases measured", "true reward", "suggestion is ahead by", "worst case (Conservative)",
-         "suggestion is ahead by"),
-        rows,
-    )  # fmt: skip
+    )
+
+
+BENCHMARK = Benchmark("measuring", {"measured values": value_table, "measuring": following_table})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--fresh", type=int, default=2000)
-    parser.add_argument("--models", type=Path, help="keep fitted models here, and use those that are there already")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "measuring.json")
-    settings = parser.parse_args()
-    console = Console(width=150)
-    results = [one_seed(seed, settings.fresh, settings.models, console) for seed in range(settings.seeds)]
-    for table in (value_table(results), following_table(results)):
-        console.print(table.rich())
-    settings.out.parent.mkdir(parents=True, exist_ok=True)
-    described = {"rows": LOGGED, "fresh": settings.fresh, "seeds": settings.seeds, "results": results}
-    settings.out.write_text(json.dumps(described, indent=1))
-    console.print(f"Numbers written to {settings.out}")
+    parser.add_argument("--models", type=Path, help="store fitted models here, and use those that are there already")
+    options = parser.parse_args()
+    results = [one_seed(seed, options.fresh, options.models) for seed in range(options.seeds)]
+    stored = {"rows": LOGGED, "fresh": options.fresh, "seeds": options.seeds, "results": results}
+    BENCHMARK.store(stored, options.out)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,18 @@
-"""The worst plausible case: what sampling finds and what search finds, against the exact minimum and against time.
+"""The worst plausible case: the minimum found by sampling and by search, beside the exact one, and their time.
 
     python -m benchmarks.search
 
-Dosing worlds known exactly (completions, densities and prices are the world's own), so that all that is measured is the
-looking. The set is the paper's {p > 0.1 · p(x̂)}, whose minimum is a closed form. Times are of a second call, so that
-nothing is compiled, the ways of looking taking turns.
+Dosing worlds are known exactly (completions, densities and prices are the world's), so that only the search is
+measured. The set is the paper's {p > 0.1 · p(x̂)}, whose minimum is a closed form. Times are of a second call, so that
+nothing is compiled; the ways take turns.
 """
 
-import argparse
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
-from benchmarks.dosing import Printed
+from benchmarks.reporting import Benchmark, Stored, Table
 from prudent import Conservative, Search
 from prudent.decide import Policy
 from prudent.worlds import DosingWorld
@@ -47,7 +43,7 @@ def in_world(world: DosingWorld, rounds: int) -> dict[str, dict[str, float]]:
     encoded = fitted.schema.encode(sample.cases())
     exact = world.scores("conservative", sample, c=C)
     policies = {name: fitted.policy(Conservative(c=C), **options) for name, options in WAYS.items()}
-    found = {name: policy.chooser.score(encoded).scores for name, policy in policies.items()}
+    scores_by_way = {name: policy.chooser.score(encoded).scores for name, policy in policies.items()}
     times = {name: [] for name in WAYS}
     for _ in range(rounds):
         for name, policy in policies.items():
@@ -61,37 +57,32 @@ def in_world(world: DosingWorld, rounds: int) -> dict[str, dict[str, float]]:
             "same_choice": float(np.mean(scores.argmax(axis=1) == exact.argmax(axis=1))),
             "seconds": float(np.median(times[name])),
         }
-        for name, scores in found.items()
+        for name, scores in scores_by_way.items()
     }
 
 
-def search_table(described: dict[str, Any]) -> Printed:
-    rows = []
-    for world, found in described["worlds"].items():
-        for name, one in found.items():
-            short = f"{one['short']:.3f}", f"{one['short_for_choice']:.3f}"
-            rows.append((world, name, *short, f"{one['same_choice']:.0%}", f"{one['seconds']:.2f}"))
-    return Printed(
-        f"Short of the exact minimum, mean over {ROWS} cases",
+def search_table(stored: Stored) -> Table:
+    lines = []
+    for world, ways in stored["worlds"].items():
+        for name, way in ways.items():
+            short = f"{way['short']:.3f}", f"{way['short_for_choice']:.3f}"
+            lines.append((world, name, *short, f"{way['same_choice']:.0%}", f"{way['seconds']:.2f}"))
+    return Table(
         ("world", "looked at", "all actions", "the action chosen", "exact action chosen", "seconds"),
-        rows,
+        lines,
+        f"Short of the exact minimum, mean over {ROWS} cases",
     )
 
 
+BENCHMARK = Benchmark("search", {"search": search_table})
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "search.json")
-    settings = parser.parse_args()
-    console = Console(width=130)
-    described = {
-        "rows": ROWS,
-        "c": C,
-        "worlds": {name: in_world(world, settings.rounds) for name, world in WORLDS.items()},
-    }
-    console.print(search_table(described).rich())
-    settings.out.write_text(json.dumps(described, indent=1))
-    console.print(f"Numbers written to {settings.out}")
+    options = parser.parse_args()
+    worlds = {name: in_world(world, options.rounds) for name, world in WORLDS.items()}
+    BENCHMARK.store({"rows": ROWS, "c": C, "worlds": worlds}, options.out)
 
 
 if __name__ == "__main__":

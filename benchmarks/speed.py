@@ -5,7 +5,6 @@
 A fit is timed in a fresh process with an empty compilation cache, then in another with the cache it left.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -14,12 +13,11 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
-from rich.console import Console
 
+from benchmarks.reporting import CONSOLE, Benchmark, Stored
 from prudent.models import FeatureLoss, PartialVAE
 from prudent.networks import Training, layout_of, quasi_random, train
 from prudent.table import Column, Schema
@@ -87,13 +85,13 @@ def replications() -> dict[str, float]:
     values = np.where(observed, generator.normal(size=(ROWS, 25)), 0).astype(np.float32)
     data = {"values": values, "observed": observed}
     make = partial(PartialVAE, layout_of(schema), latent=10, width=20, embedding=10, summary=5)
-    steps = EPOCHS * ROWS // BATCH
-    training = Training(learning_rate=1e-3, batch=BATCH, rounds=1, steps_per_round=steps, patience=1)
+    count = EPOCHS * ROWS // BATCH
+    training = Training(learning_rate=1e-3, batch=BATCH, rounds=1, steps_per_round=count, patience=1)
     points = quasi_random(1, 35, 0)
 
-    def run(members: int, own: Training) -> float:
+    def run(members: int, steps: Training) -> float:
         start = time.perf_counter()
-        train(lambda key: make(key=key), FeatureLoss(0.0), data, points=points, training=own, members=members, seed=0)
+        train(lambda key: make(key=key), FeatureLoss(0.0), data, points=points, training=steps, members=members, seed=0)
         return time.perf_counter() - start
 
     run(REPLICATIONS, training)
@@ -108,18 +106,17 @@ def replications() -> dict[str, float]:
     return {
         "vmapped_seconds": together,
         "sequential_compiled_seconds": alone * REPLICATIONS,
-        "sequential_eager_seconds": per_step * steps * REPLICATIONS,
+        "sequential_eager_seconds": per_step * count * REPLICATIONS,
         "times_faster_than_compiled": alone * REPLICATIONS / together,
-        "times_faster_than_eager": per_step * steps * REPLICATIONS / together,
+        "times_faster_than_eager": per_step * count * REPLICATIONS / together,
     }
 
 
 _BOOTSTRAP = """
 import resource, sys, time
 import numpy as np
-from prudent.evaluation.estimators import EVERY_ESTIMATOR
-from prudent.evaluation.intervals import Bootstrap
-from prudent.evaluation.terms import Evidence
+from prudent.evaluation import EVERY_ESTIMATOR, Bootstrap
+from prudent.evaluation.row_terms import Evidence
 rows, draws = int(sys.argv[1]), int(sys.argv[2])
 random = np.random.default_rng(0)
 weights = random.exponential(size=rows) * (random.random(rows) < 0.3)
@@ -140,18 +137,16 @@ def bootstrap(folder: Path) -> dict[str, float]:
     return result
 
 
+BENCHMARK = Benchmark("speed")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
-    settings = parser.parse_args()
-    console = Console(width=120)
+    options = BENCHMARK.parser(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        result: dict[str, Any] = {"fit_and_recommend": fit_and_recommend(Path(folder))}
-        result["bootstrap"] = bootstrap(Path(folder))
-    result["replications"] = replications()
-    console.print_json(json.dumps(result))
-    settings.out.parent.mkdir(parents=True, exist_ok=True)
-    settings.out.write_text(json.dumps(result, indent=1))
+        stored: Stored = {"fit_and_recommend": fit_and_recommend(Path(folder)), "bootstrap": bootstrap(Path(folder))}
+    stored["replications"] = replications()
+    CONSOLE.print_json(json.dumps(stored))
+    BENCHMARK.store(stored, options.out)
 
 
 if __name__ == "__main__":

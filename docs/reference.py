@@ -1,4 +1,4 @@
-"""Write the API reference to docs/_site."""
+"""Write the API reference to docs/_site: python -m docs.reference."""
 
 from pathlib import Path
 
@@ -6,9 +6,14 @@ import pdoc
 
 import prudent
 
-# public names are looked up lazily; pdoc lists what it finds
-for name in prudent.__all__:
-    getattr(prudent, name)
 
-pdoc.render.configure(docformat="restructuredtext")
-pdoc.pdoc("prudent", "prudent.checks", "prudent.evaluation", output_directory=Path(__file__).parent / "_site")
+def main() -> None:
+    # public names are looked up lazily; pdoc lists only those that were looked up
+    for name in prudent.__all__:
+        getattr(prudent, name)
+    pdoc.render.configure(docformat="restructuredtext")
+    pdoc.pdoc("prudent", "prudent.checks", "prudent.evaluation", output_directory=Path(__file__).parent / "_site")
+
+
+if __name__ == "__main__":
+    main()

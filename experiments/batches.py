@@ -6,29 +6,29 @@ from itertools import groupby
 from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
 
-from experiments import kept
+from experiments import pieces
 
 
-class Piece(kept.Piece, Protocol):
-    """index: its replication. together: how many of them its entry learns at once."""
+class Piece(pieces.Piece, Protocol):
+    """index: its replication. together: how many replications its entry learns at once."""
 
     @property
     def index(self) -> int: ...
     @property
     def together(self) -> int: ...
     def at(self, index: int) -> Self:
-        """The same of another replication."""
+        """The same piece of another replication."""
         ...
 
 
-Own = TypeVar("Own", bound=Piece)
+AnyPiece = TypeVar("AnyPiece", bound=Piece)
 
 
 @dataclass(frozen=True)
-class Batch(Generic[Own]):
-    """What is learnt together depends a little on its company, since it shares a seed: so a batch is run whole."""
+class Batch(Generic[AnyPiece]):
+    """Replications learnt together share a seed and so depend slightly on each other: a batch is always run whole."""
 
-    pieces: tuple[Own, ...]
+    pieces: tuple[AnyPiece, ...]
 
     @property
     def title(self) -> str:
@@ -40,31 +40,32 @@ class Batch(Generic[Own]):
         return first.words + (f" to {others[-1].index}" if others else "")
 
     def load(self, folder: Path) -> list[object] | None:
-        """All of them, or None where one is not there."""
-        found = [piece.load(folder) for piece in self.pieces]
-        return None if any(own is None for own in found) else list(found)
+        """All of them, or None where one is missing."""
+        loaded = [piece.load(folder) for piece in self.pieces]
+        return None if any(piece is None for piece in loaded) else list(loaded)
 
 
-def batches(pieces: Sequence[Own], replications: int) -> list[Batch[Own]]:
-    """In the order of the pieces. A batch is whole whichever of its pieces were asked for, so that nothing depends on
-    how the work was shared."""
+def batches(requested: Sequence[AnyPiece], replications: int) -> list[Batch[AnyPiece]]:
+    """In the order of the pieces. A batch is whole whichever of its pieces were requested, so that results do not
+    depend on how the work was divided."""
 
-    def place(piece: Own) -> tuple[str, int]:
+    def place(piece: AnyPiece) -> tuple[str, int]:
         return piece.title, piece.index // piece.together
 
-    found = []
-    for _, group in groupby(pieces, place):
-        one = next(group)
-        start = one.index // one.together * one.together
-        found.append(Batch(tuple(one.at(index) for index in range(start, min(start + one.together, replications)))))
-    return found
+    whole = []
+    for _, group in groupby(requested, place):
+        first = next(group)
+        start = first.index // first.together * first.together
+        stop = min(start + first.together, replications)
+        whole.append(Batch(tuple(first.at(index) for index in range(start, stop))))
+    return whole
 
 
 def run(
-    pieces: Sequence[Own],
+    requested: Sequence[AnyPiece],
     replications: int,
     folder: Path,
-    work: Callable[[tuple[Own, ...], kept.Told], None],
-) -> list[kept.Failure[Batch[Own]]]:
-    """Run what the folder does not hold; a batch that fails loses no other."""
-    return kept.run(batches(pieces, replications), folder, lambda batch, told: work(batch.pieces, told))
+    work: Callable[[tuple[AnyPiece, ...], pieces.Progress], None],
+) -> list[pieces.Failure[Batch[AnyPiece]]]:
+    """Run the batches that the folder lacks; one that fails does not stop the others."""
+    return pieces.run(batches(requested, replications), folder, lambda batch, progress: work(batch.pieces, progress))

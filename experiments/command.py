@@ -1,4 +1,4 @@
-"""The command line that experiments of entries share: which pieces to run, where they are kept and where results go."""
+"""The command line that experiments share: which pieces to run, where they are stored and where results go."""
 
 import argparse
 import json
@@ -8,15 +8,65 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from experiments.kept import this_machine
-from experiments.pages import Results, refuse_to_lose, write_json
+import numpy as np
+
+from experiments.pieces import this_machine
+from experiments.results import Results, refuse_to_lose, write_json
 from prudent.errors import InputProblem, require
 
 TEST_SEED = 0
+Files = dict[str, str]
+"""Contents of pictures and pages drawn from stored results, by their path below the experiment's folder."""
+
+
+def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
+    """With the options that all experiments have."""
+    parser = argparse.ArgumentParser(
+        f"python -m experiments.{name}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=TEST_SEED, help="of the data and the methods (default 0, the test)")
+    pieces = f"build/{name}"
+    parser.add_argument("--pieces", type=Path, default=Path(pieces), help=f"where pieces are stored ({pieces})")
+    parser.add_argument("--machine", default=this_machine(), help="in words, for the table of seconds")
+    parser.add_argument("--forget", action="store_true", help="drop rows whose pieces no longer exist")
+    parser.add_argument("--tables-only", action="store_true", help="run nothing")
+    return parser
+
+
+def store(
+    name: str, results: Results, options: argparse.Namespace, counts: Callable[[Results], dict[str, int]]
+) -> Path:
+    """Write the results, unless stored rows would vanish; `counts` are the replications of each row."""
+    stored = options.out / f"{name}.json"
+    if stored.exists() and not options.forget:
+        refuse_to_lose(counts(json.loads(stored.read_text())), counts(results), stored)
+    write_json(results, stored)
+    return stored
+
+
+def store_showcase(showcase: Mapping[str, Any], out: Path) -> None:
+    if showcase:
+        np.savez_compressed(out / "showcase.npz", **showcase)
+
+
+def read_showcase(out: Path) -> dict[str, Any]:
+    """Nothing where none was stored."""
+    path = out / "showcase.npz"
+    if not path.exists():
+        return {}
+    with np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def write_files(files: Files, folder: Path) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 class Effort(Protocol):
-    """How much is run under a name: so many replications of these entries, which have names."""
+    """How much is run under a name: the number of replications, and entries, which have names."""
 
     @property
     def replications(self) -> int: ...
@@ -26,7 +76,7 @@ class Effort(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """An experiment by its name; `results` is the folder of what the test found, which nothing else may replace."""
+    """An experiment with entries; `results` is the folder of the test's results, which nothing else may replace."""
 
     name: str
     efforts: Mapping[str, Effort]
@@ -37,12 +87,9 @@ class Command:
         return f"experiments.{self.name}"
 
     def parser(self, description: str | None) -> argparse.ArgumentParser:
-        """With all options that experiments share."""
-        parser = argparse.ArgumentParser(
-            f"python -m {self.module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        full, kept = self.efforts["full"].replications, f"build/{self.name}"
-        count = f"how many there are (default: of the size, {full} when full)"
+        parser = parser_of(self.name, description)
+        full = self.efforts["full"].replications
+        count = f"number of replications (default: that of the size, {full} when full)"
         parser.add_argument("--size", choices=self.efforts, default="full", help="how much is run (default full)")
         parser.add_argument("--replications", type=int, help=count)
         parser.add_argument(
@@ -51,29 +98,22 @@ class Command:
         parser.add_argument("--to", dest="stop", type=int, metavar="J", help="and up to, not including, this one")
         parser.add_argument("--entries", nargs="+", metavar="NAME", help="run only these")
         parser.add_argument(
-            "--seed", type=int, default=TEST_SEED, help="of the data and the methods (default 0, the test)"
-        )
-        parser.add_argument(
             "--out",
             type=Path,
-            help="results; README.md, DETAILS.md and pictures beside it are renewed (default: this "
-            "experiment's own when size and seed are those of the test, a folder among the pieces otherwise)",
+            help="folder of the results; pictures are drawn beside it (default: the experiment's folder when size "
+            "and seed are those of the test, otherwise one among the pieces)",
         )
-        parser.add_argument("--pieces", type=Path, default=Path(kept), help=f"where work is kept ({kept})")
-        parser.add_argument("--machine", default=this_machine(), help="in words, for the table of seconds")
-        parser.add_argument("--forget", action="store_true", help="let rows go whose pieces are not there any more")
-        parser.add_argument("--tables-only", action="store_true", help="run nothing")
         return parser
 
     def completed(self, options: argparse.Namespace) -> argparse.Namespace:
-        """What was not said follows from the size; what is not the test is put among the pieces."""
+        """Defaults follow from the size; results of anything but the test go among the pieces."""
         if options.replications is None:
             options.replications = self.efforts[options.size].replications
         if options.stop is None:
             options.stop = options.replications
         if options.out is None:
-            own = options.pieces / "trials" / f"{options.size}-seed-{options.seed}" / "results"
-            options.out = self.results if self.is_test(options) else own
+            trial = options.pieces / "trials" / f"{options.size}-seed-{options.seed}" / "results"
+            options.out = self.results if self.is_test(options) else trial
         return options
 
     def is_test(self, options: argparse.Namespace) -> bool:
@@ -94,22 +134,14 @@ class Command:
                 f"not replace the results of the full size with seed {TEST_SEED}; name another place with --out."
             )
 
-    def asked_for(self, options: argparse.Namespace) -> list[Any]:
+    def requested(self, options: argparse.Namespace) -> list[Any]:
         """The entries to run."""
         every = self.efforts[options.size].entries
         return [entry for entry in every if options.entries is None or entry.name in options.entries]
 
-    def store(self, results: Results, options: argparse.Namespace, counts: Callable[[Results], dict[str, int]]) -> Path:
-        """Write the results, unless rows that are there would vanish; `counts` are the replications of each row."""
-        stored = options.out / f"{self.name}.json"
-        if stored.exists() and not options.forget:
-            refuse_to_lose(counts(json.loads(stored.read_text())), counts(results), stored)
-        write_json(results, stored)
-        return stored
-
 
 def answered(run: Callable[[], int]) -> int:
-    """The exit code of a run; what is wrong with its input is told in a sentence."""
+    """The exit code of a run; a problem with its input is one sentence on standard error."""
     try:
         return run()
     except InputProblem as problem:

@@ -1,6 +1,5 @@
 """The code in the README and the docs is run, page by page, with small models in place of the default ones."""
 
-import json
 import re
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import prudent
-from benchmarks import coverage, dosing, doubt, evaluation, frontier, measuring, search
+from docs import build
+from experiments.tables import Table, filled
+from prudent.errors import InputProblem
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
@@ -46,29 +47,10 @@ def test_public_names_exist():
         assert getattr(prudent, name) is not None
 
 
-TABLES = {
-    "quadratic": ("docs/results.md", "dosing", lambda stored: dosing.quadratic_table(stored["results"])),
-    "cliff": ("docs/results.md", "dosing", lambda stored: dosing.cliff_table(stored["results"])),
-    "frontier": ("docs/results.md", "frontier", lambda stored: frontier.frontier_table(stored["results"])),
-    "choices": ("docs/results.md", "frontier", lambda stored: frontier.choices_table(stored["results"])),
-    "measured values": ("docs/results.md", "measuring", lambda stored: measuring.value_table(stored["results"])),
-    "measuring": ("docs/results.md", "measuring", lambda stored: measuring.following_table(stored["results"])),
-    "coverage": ("docs/results.md", "coverage", lambda stored: coverage.coverage_table(stored["results"])),
-    "search": ("docs/results.md", "search", search.search_table),
-    "estimators": ("docs/results.md", "evaluation", evaluation.estimators_table),
-    "constant": ("docs/results.md", "evaluation", evaluation.constants_table),
-    "intervals": ("docs/results.md", "evaluation", evaluation.intervals_table),
-    "tail shares": ("docs/results.md", "evaluation", evaluation.tails_table),
-    "tail intervals": ("docs/results.md", "evaluation", evaluation.tail_intervals_table),
-    "doubt": ("docs/careful.md", "doubt", doubt.doubt_table),
-    "calibration": ("docs/careful.md", "doubt", doubt.calibration_table),
-}
+def test_generated_tables_and_pictures_are_up_to_date():
+    assert build.outdated() == []
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_on_the_pages_are_the_stored_results(name):
-    page, results, table = TABLES[name]
-    stored = json.loads((ROOT / "benchmarks" / "results" / f"{results}.json").read_text())
-    shown = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", (ROOT / page).read_text(), re.S)
-    assert shown is not None
-    assert shown[1] == table(stored).markdown()
+def test_an_unknown_marker_is_refused():
+    with pytest.raises(InputProblem, match="'nonsense'"):
+        filled("<!-- table: nonsense -->\n<!-- end -->", {"known": lambda: Table(("a",), [])})

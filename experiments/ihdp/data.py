@@ -72,10 +72,10 @@ def surface_b(values: np.ndarray, replications: int, seed: int) -> Outcomes:
 def with_gaps(values: np.ndarray, gaps: Gaps, share: float, replications: int, seed: int) -> np.ndarray:
     """Tables [1 or replications, row, attribute] with NaN where a cell is gone."""
 
-    def mask(own: int) -> np.ndarray:
-        return mar(values, share, own) if gaps == "mar" else mcar(values.shape, share, own)
+    def mask(mask_seed: int) -> np.ndarray:
+        return mar(values, share, mask_seed) if gaps == "mar" else mcar(values.shape, share, mask_seed)
 
-    first = 1_000_003 * seed  # masks of different experiments do not meet
+    first = 1_000_003 * seed  # so that no two seeds share a mask
     masks = [mask(first + table) for table in range(1 if gaps == "shared" else replications)]
     return np.where(np.stack(masks), values[None], np.nan)
 

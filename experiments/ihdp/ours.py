@@ -29,10 +29,10 @@ class Encoded:
         first = frames[0].with_columns(treated=study.treated.astype(int), outcome=study.outcomes[0])
         log = Log.from_frame(first, action="treated", reward="outcome", kinds=kinds)
         encoded = [log.schema.encode(frame) for frame in frames]
-        return cls(log, np.stack([own.values for own in encoded]), np.stack([own.observed for own in encoded]))
+        return cls(log, np.stack([table.values for table in encoded]), np.stack([table.observed for table in encoded]))
 
     def tables(self) -> list[Log]:
-        """Each table as a log; its outcomes are the first replication's, and only propensities are asked of it."""
+        """Each table as a log with the first replication's outcomes; only propensities are estimated from it."""
         blank = replace(self.log, source=None, positions=None)
         return [replace(blank, values=v, observed=o) for v, o in zip(self.values, self.observed, strict=True)]
 
@@ -42,28 +42,28 @@ def _frame(table: np.ndarray) -> pl.DataFrame:
 
 
 def answers(study: Study, encoded: Encoded, seed: int, prices: np.ndarray) -> dict[str, Answer]:
-    """By the prices alone, and made doubly robust with our propensity; no price may know its row's own outcome.
+    """By the prices alone, and made doubly robust with our propensity; no price may depend on the outcome of its row.
 
-    Where each replication has a table of its own, a propensity for each would take longest of all and is left out.
+    Where each replication has its own table, a propensity for each would take longest of all and is left out.
     """
-    found = {"": Answer.of_prices(prices)}
+    estimates = {"": Answer.of_prices(prices)}
     if study.shared:
         taken = BestGuess().fit(encoded.tables()[0], seed).taken
         propensity = np.clip(np.where(study.treated, taken, 1 - taken), CLIP, 1 - CLIP)
-        found["doubly robust"] = doubly_robust(prices, propensity, study.treated, study.outcomes)
-    return found
+        estimates["doubly robust"] = doubly_robust(prices, propensity, study.treated, study.outcomes)
+    return estimates
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """`GaussianPrices`: the effect expected given all outcomes; by prices that leave each row's own out; and by these
-    made doubly robust."""
+    """`GaussianPrices`: the effect expected given all outcomes; by prices that leave the row's outcome out; and by
+    these made doubly robust."""
 
     prices: GaussianPrices = GaussianPrices()
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         encoded, codes = Encoded.of(study), study.treated.astype(int)
         known = self.prices.known(encoded.log.schema, encoded.values, encoded.observed, codes, ARMS, seed, progress)
-        found = surfaces(known, codes, study.outcomes, ARMS)
-        others = answers(study, encoded, seed, found.left_out)
-        return {"": Answer.of_prices(found.expected), "own outcomes left out": others.pop(""), **others}
+        prices = surfaces(known, codes, study.outcomes, ARMS)
+        others = answers(study, encoded, seed, prices.left_out)
+        return {"": Answer.of_prices(prices.expected), "own outcomes left out": others.pop(""), **others}

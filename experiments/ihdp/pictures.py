@@ -1,12 +1,14 @@
 """Two pictures of the results: the error against the share of missing cells, and how errors are distributed."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
+from experiments.command import Files
 from experiments.ihdp.settings import GROUPS
+from experiments.results import Results
 from prudent.show import (
     CHOSEN,
     FADED,
@@ -33,25 +35,24 @@ from prudent.show import (
     wrapped,
 )
 
-Results = dict[str, Any]
 TOO_FAR = 2.7
-"""A method whose error is anywhere more than so many times what complete data allow is named below, not drawn."""
+"""A method whose error exceeds so many times that of complete data at any share is named below, not drawn."""
 APART = 16.0
 LINE_SHAPES: tuple[Shape, ...] = ("circle", "square", "diamond", "triangle", "cross")
 ROW, GROUP_GAP = 23.0, 9.0
 GROUP_COLOURS: dict[str, Colour] = {"trivial": FADED, "rival": OTHERS, "ours": CHOSEN, "limit": GUARANTEE}
 
 
-def draw(results: Results, folder: Path) -> None:
-    """Both pictures of the first page, where it has rows."""
-    shares = results["pages"]["shared"]["shares"]
-    methods = best_variants(shares)
+def files(out: Path) -> Files:
+    """Both pictures of the stored results of the first page, where it has rows."""
+    page = json.loads((out / "ihdp.json").read_text(encoding="utf-8"))["pages"]["shared"]
+    methods, count = best_variants(page["shares"]), page["replications"]
     if not methods:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    count = results["pages"]["shared"]["replications"]
-    (folder / "errors.svg").write_text(errors_picture(methods, count).svg(), encoding="utf-8")
-    (folder / "distribution.svg").write_text(distribution_picture(methods, count).svg(), encoding="utf-8")
+        return {}
+    return {
+        "pictures/errors.svg": errors_picture(methods, count).svg(),
+        "pictures/distribution.svg": distribution_picture(methods, count).svg(),
+    }
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,14 @@ class Drawn:
 
 def best_variants(shares: Results) -> list[Drawn]:
     """Methods that were run at every share, each by the variant with the smallest mean error over the shares."""
-    found: dict[str, list[Drawn]] = {}
+    methods: dict[str, list[Drawn]] = {}
     tables = list(shares.values())
     for name in tables[0] if tables else ():
         if all(name in rows for rows in tables):
-            own = {float(share): rows[name] for share, rows in shares.items()}
-            found.setdefault(tables[0][name]["method"], []).append(Drawn(name, tables[0][name]["group"], own))
-    best = [min(variants, key=lambda own: mean(own.errors)) for variants in found.values()]
-    return sorted(best, key=lambda own: GROUPS.index(own.group))  # type: ignore[arg-type]
+            rows = {float(share): rows[name] for share, rows in shares.items()}
+            methods.setdefault(tables[0][name]["method"], []).append(Drawn(name, tables[0][name]["group"], rows))
+    best = [min(variants, key=lambda variant: mean(variant.errors)) for variants in methods.values()]
+    return sorted(best, key=lambda method: GROUPS.index(method.group))  # type: ignore[arg-type]
 
 
 # --- the error against the share ---
@@ -90,19 +91,21 @@ class _Style:
 
 
 def errors_picture(methods: Sequence[Drawn], replications: int, width: float = 820.0, height: float = 500.0) -> Picture:
-    limit = min((own for own in methods if own.group == "limit"), key=lambda own: mean(own.errors), default=None)
-    others = [own for own in methods if own.group != "limit"]
-    far = [own for own in others if limit is not None and max(own.errors) > TOO_FAR * mean(limit.errors)]
-    shown = [own for own in others if own not in far]
+    limit = min(
+        (method for method in methods if method.group == "limit"), key=lambda method: mean(method.errors), default=None
+    )
+    others = [method for method in methods if method.group != "limit"]
+    far = [method for method in others if limit is not None and max(method.errors) > TOO_FAR * mean(limit.errors)]
+    shown = [method for method in others if method not in far]
     title = "Error of the average effect against the share of cells that are missing"
     note = f"Mean |τ̂ − 4| over {replications} replications; each method by its best variant."
     if far:
-        away = ", ".join(f"{own.name} ({_range(own.errors)})" for own in far)
+        away = ", ".join(f"{method.name} ({_range(method.errors)})" for method in far)
         note += f" Too far up to be drawn: {away}."
     notes = wrapped(note, width - 2 * MARGIN, 11)
-    labels = max(text_width(own.name, 12, bold=True) for own in [*shown, *([limit] if limit else [])])
+    labels = max(text_width(method.name, 12, bold=True) for method in [*shown, *([limit] if limit else [])])
     panel = Box(MARGIN + 40, MARGIN + 56, width - MARGIN - labels - 34, height - 62 - 16 * len(notes))
-    numbers = [error for own in [*shown, *([limit] if limit else [])] for error in own.errors]
+    numbers = [error for method in [*shown, *([limit] if limit else [])] for error in method.errors]
     up = Scale.around(numbers, panel.bottom, panel.top)
     right = _shares_scale(sorted(methods[0].rows), panel)
     elements: list[Element] = [Text(MARGIN, MARGIN + 10, title, 16, bold=True)]
@@ -113,20 +116,20 @@ def errors_picture(methods: Sequence[Drawn], replications: int, width: float = 8
         y = up(mean(limit.errors))
         elements.append(Line(((panel.left, y), (panel.right, y)), INK, 1.5, "6 5"))
         ends.append((y, limit.name, INK, False))
-    for own, style in reversed(_styles(shown)):  # what matters is drawn last, above the others
-        spots = tuple((right(100 * share), up(row["error"])) for share, row in own.rows.items())
+    for method, style in reversed(_styles(shown)):  # what matters is drawn last, above the others
+        spots = tuple((right(100 * share), up(row["error"])) for share, row in method.rows.items())
         elements.append(Line(spots, style.colour, style.thick))
         size = 5.0 if style.thick > 2 else 4.0 if style.thick > 1.2 else 2.5
         elements += [
-            Point(*spot, style.shape, size, style.colour, f"{own.name}: {error:.3f}")
-            for spot, error in zip(spots, own.errors, strict=True)
+            Point(*spot, style.shape, size, style.colour, f"{method.name}: {error:.3f}")
+            for spot, error in zip(spots, method.errors, strict=True)
         ]
-        ends.append((spots[-1][1], own.name, style.colour, own.group == "ours"))
+        ends.append((spots[-1][1], method.name, style.colour, method.group == "ours"))
     elements += _end_labels(ends, panel)
     for at, line in enumerate(notes):
         elements.append(Text(MARGIN, panel.bottom + 56 + 16 * at, line, 11, colour=SOFT))
-    told = "; ".join(f"{own.name}: " + ", ".join(f"{error:.3f}" for error in own.errors) for own in methods)
-    return Picture(width, height, tuple(elements), title, told)
+    words = "; ".join(f"{method.name}: " + ", ".join(f"{error:.3f}" for error in method.errors) for method in methods)
+    return Picture(width, height, tuple(elements), title, words)
 
 
 def _range(numbers: Sequence[float]) -> str:
@@ -143,20 +146,20 @@ def _shares_scale(shares: Sequence[float], panel: Box) -> Scale:
 
 
 def _styles(methods: Sequence[Drawn]) -> list[tuple[Drawn, _Style]]:
-    """Ours thick, then the best rivals in colours of their own; what is left is thin and grey."""
-    order = sorted(methods, key=lambda own: (own.group != "ours", own.group == "trivial", mean(own.errors)))
+    """Ours thick, then the best rivals each in its own colour; what is left is thin and grey."""
+    order = sorted(methods, key=lambda method: (method.group != "ours", method.group == "trivial", mean(method.errors)))
     styled = []
-    for at, own in enumerate(order):
-        if at < len(SERIES) and own.group != "trivial":
-            thick = 2.8 if own.group == "ours" else 1.8
-            styled.append((own, _Style(SERIES[at], LINE_SHAPES[at % len(LINE_SHAPES)], thick)))
+    for at, method in enumerate(order):
+        if at < len(SERIES) and method.group != "trivial":
+            thick = 2.8 if method.group == "ours" else 1.8
+            styled.append((method, _Style(SERIES[at], LINE_SHAPES[at % len(LINE_SHAPES)], thick)))
         else:
-            styled.append((own, _Style(FADED, "circle", 1.0)))
+            styled.append((method, _Style(FADED, "circle", 1.0)))
     return styled
 
 
 def _end_labels(ends: Sequence[tuple[float, str, Colour, bool]], panel: Box) -> list[Element]:
-    """Each line's name right of the panel, moved apart where names would meet, with a hair line to where it ends."""
+    """Each line's name right of the panel, moved apart where names would touch, with a thin line to where it ends."""
     order = sorted(ends, key=lambda end: end[0])
     places = spread([end[0] for end in order], APART, panel.top, panel.bottom)
     elements: list[Element] = []
@@ -194,47 +197,47 @@ def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> li
 
 def distribution_picture(methods: Sequence[Drawn], replications: int, width: float = 980.0) -> Picture:
     title = "How far the estimated effect is from the true one, in single replications"
-    labels = max(text_width(own.name, 12, bold=True) for own in methods)
+    labels = max(text_width(method.name, 12, bold=True) for method in methods)
     shares = sorted(methods[0].rows)
     top = MARGIN + 62
     places = _row_places(methods, top)
     bottom = places[-1] + ROW / 2 + 4
     panels = _panels(len(shares), MARGIN + labels + 14, width, top, bottom)
-    ends = [number for own in methods for row in own.rows.values() for number in row["signed_quantiles"]]
+    ends = [number for method in methods for row in method.rows.values() for number in row["signed_quantiles"]]
     elements: list[Element] = [Text(MARGIN, MARGIN + 10, title, 16, bold=True)]
-    ours = [y for own, y in zip(methods, places, strict=True) if own.group == "ours"]
+    ours = [y for method, y in zip(methods, places, strict=True) if method.group == "ours"]
     if ours:
         band = Box(MARGIN - 10, min(ours) - ROW / 2, width - MARGIN + 10, max(ours) + ROW / 2)
         elements.append(Area(band, WASH, rounded=5))
-    for own, y in zip(methods, places, strict=True):
-        elements.append(Text(MARGIN, y + 4, own.name, bold=own.group == "ours"))
+    for method, y in zip(methods, places, strict=True):
+        elements.append(Text(MARGIN, y + 4, method.name, bold=method.group == "ours"))
     for share, (panel, figures) in zip(shares, panels, strict=True):
         scale = Scale.around(ends, panel.left + 6, panel.right - 6, most=6)
         elements.append(Text(panel.left, top - 12, f"{100 * share:g} % missing", 12, bold=True))
         elements.append(Text(figures, top - 12, "mean |τ̂ − 4|", 10, "end", SOFT))
         elements += across(scale, "τ̂ − 4", panel, width) if len(shares) == 1 else _axis(scale, panel)
         elements.append(Line(((scale(0.0), top - 4), (scale(0.0), bottom)), SOFT, 1.2))
-        for own, y in zip(methods, places, strict=True):
-            elements += _box(own.rows[share], GROUP_COLOURS[own.group], y, scale)
-            bold = own.group == "ours"
-            elements.append(Text(figures, y + 4, f"{own.rows[share]['error']:.3f}", 11, "end", INK, bold))
+        for method, y in zip(methods, places, strict=True):
+            elements += _box(method.rows[share], GROUP_COLOURS[method.group], y, scale)
+            bold = method.group == "ours"
+            elements.append(Text(figures, y + 4, f"{method.rows[share]['error']:.3f}", 11, "end", INK, bold))
     note = (
         f"{replications} replications; each method by its best variant. Point: median; bar: the middle half; line: all "
         "but the smallest and the largest twentieth."
     )
     for at, line in enumerate(wrapped(note, width - 2 * MARGIN, 11)):
         elements.append(Text(MARGIN, bottom + 56 + 16 * at, line, 11, colour=SOFT))
-    told = "; ".join(f"{own.name}: middle half {_told(own)}" for own in methods)
-    return Picture(width, bottom + 76, tuple(elements), title, told)
+    words = "; ".join(f"{method.name}: middle half {_middle_half(method)}" for method in methods)
+    return Picture(width, bottom + 76, tuple(elements), title, words)
 
 
 def _row_places(methods: Sequence[Drawn], top: float) -> list[float]:
     """The middle of every row; a little air between groups."""
     places, y, before = [], top + ROW / 2 + 2, methods[0].group
-    for own in methods:
-        y += GROUP_GAP if own.group != before else 0.0
+    for method in methods:
+        y += GROUP_GAP if method.group != before else 0.0
         places.append(y)
-        y, before = y + ROW, own.group
+        y, before = y + ROW, method.group
     return places
 
 
@@ -254,14 +257,14 @@ def _axis(scale: Scale, panel: Box) -> list[Element]:
 
 def _box(row: Results, colour: Colour, y: float, scale: Scale) -> list[Element]:
     lowest, low, middle, high, highest = map(scale, row["signed_quantiles"])
-    told = f"median {row['signed_quantiles'][2]:+.3f}"
+    words = f"median {row['signed_quantiles'][2]:+.3f}"
     return [
         Line(((lowest, y), (highest, y)), colour, 1.4),
         Area(Box(low, y - 5, high, y + 5), colour, rounded=2.5, opacity=0.45),
-        Point(middle, y, "circle", 3.6, colour, told),
+        Point(middle, y, "circle", 3.6, colour, words),
     ]
 
 
-def _told(own: Drawn) -> str:
-    halves = [(row["signed_quantiles"][1], row["signed_quantiles"][3]) for row in own.rows.values()]
+def _middle_half(method: Drawn) -> str:
+    halves = [(row["signed_quantiles"][1], row["signed_quantiles"][3]) for row in method.rows.values()]
     return ", ".join(f"{low:+.2f} to {high:+.2f}" for low, high in halves)

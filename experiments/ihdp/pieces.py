@@ -1,4 +1,4 @@
-"""Pieces of the experiment: one method on some replications of one kind of gaps, kept as a file once it is done."""
+"""Pieces of the experiment: one method on some replications of one kind of gaps, stored as a file once it is done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.ihdp.data import Gaps, Outcomes, study
 from experiments.ihdp.settings import FRESH_CHUNK, Entry, Page
-from experiments.kept import folder_name, read_arrays, settings_of, write_arrays
+from experiments.pieces import folder_name, read_arrays, settings_of, write_arrays
 from experiments.rivals.effects import Answer, Study
 
 
@@ -37,7 +37,7 @@ def _data(cell: Cell) -> tuple[Study, Outcomes]:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What is kept of a method's answers: effects and how good the prices were, each [variant, replication].
+    """What is stored of a method's answers: effects and how good the prices were, each [variant, replication].
 
     pehe: root mean squared error of the effect of each row, against the expected effects (Hill 2011). policy_value: the
     mean expected outcome when each row gets the arm with the higher price.
@@ -73,11 +73,11 @@ class Scores:
         """One after another along the replications; all must have the same variants."""
         return cls(
             scores[0].variants,
-            np.concatenate([own.effect for own in scores], axis=1),
-            np.concatenate([own.pehe for own in scores], axis=1),
-            np.concatenate([own.policy_value for own in scores], axis=1),
-            sum(own.seconds for own in scores),
-            ", ".join(dict.fromkeys(own.machine for own in scores)),
+            np.concatenate([part.effect for part in scores], axis=1),
+            np.concatenate([part.pehe for part in scores], axis=1),
+            np.concatenate([part.policy_value for part in scores], axis=1),
+            sum(part.seconds for part in scores),
+            ", ".join(dict.fromkeys(part.machine for part in scores)),
         )
 
 
@@ -100,21 +100,21 @@ class Piece:
 
     @property
     def fingerprint(self) -> str:
-        """What the numbers depend on and the file's place does not say: other settings are run anew."""
+        """What the numbers depend on beside the file's place: other settings are run anew."""
         return f"{settings_of(self.entry.name, self.entry.method)}, seed {self.cell.seed}"
 
     def path(self, folder: Path) -> Path:
-        own = f"{self.start:04d}-{self.stop:04d}.npz"
-        return folder / self.cell.folder / folder_name(self.entry.name) / own
+        name = f"{self.start:04d}-{self.stop:04d}.npz"
+        return folder / self.cell.folder / folder_name(self.entry.name) / name
 
     def load(self, folder: Path) -> Scores | None:
-        """What is kept, or None where there is nothing, or nothing whole, or the settings were others."""
-        kept = read_arrays(self.path(folder), self.fingerprint)
-        if kept is None:
+        """None where nothing complete is stored with these settings."""
+        stored = read_arrays(self.path(folder), self.fingerprint)
+        if stored is None:
             return None
-        variants = tuple(str(variant) for variant in kept["variants"])
-        numbers = kept["effect"], kept["pehe"], kept["policy_value"]
-        return Scores(variants, *numbers, float(kept["seconds"]), str(kept["machine"]))
+        variants = tuple(str(variant) for variant in stored["variants"])
+        numbers = stored["effect"], stored["pehe"], stored["policy_value"]
+        return Scores(variants, *numbers, float(stored["seconds"]), str(stored["machine"]))
 
     def save(self, scores: Scores, folder: Path) -> None:
         arrays = {name: np.asarray(value) for name, value in vars(scores).items()}
@@ -122,15 +122,15 @@ class Piece:
 
 
 def pieces_of(page: Page, entry: Entry, share: float, seed: int) -> list[Piece]:
-    gaps, own_share = ("shared", 0.0) if entry.complete else (page.gaps, share)
-    cell = Cell(gaps, own_share, page.replications, seed)
+    gaps, missing = ("shared", 0.0) if entry.complete else (page.gaps, share)
+    cell = Cell(gaps, missing, page.replications, seed)
     chunk = entry.chunk if gaps == "shared" else min(entry.chunk, FRESH_CHUNK)
     starts = range(0, page.replications, chunk)
     return [Piece(entry, cell, start, min(start + chunk, page.replications)) for start in starts]
 
 
 def plan(pages: Sequence[Page], seed: int) -> list[Piece]:
-    """Every piece once, method by method; a complete table has no share, so it is asked once for all of them."""
+    """Every piece once, method by method; a complete table has no share of gaps, so it is run once for all shares."""
     every = [
         piece
         for page in pages

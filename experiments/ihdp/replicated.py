@@ -1,4 +1,4 @@
-"""The package's models on many replications at once: one network for each, trained and asked in one program."""
+"""The package's models on many replications at once: one network for each, trained and evaluated in one program."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Replicated:
     """A model of the package fitted to every replication, and the effect by what it expects of both arms.
 
     completions: of each record. learnt_from: the share of the rows that a network learns from, drawn anew for each
-    replication; all rows are asked about. chunk: replications in one program.
+    replication; all rows get prices. chunk: replications in one program.
     """
 
     model: CausalPVAE | CPVAE | SPVAE
@@ -48,10 +48,9 @@ class Replicated:
         for index, part in enumerate(chunks(study, self.chunk)):
             start = index * self.chunk
             some = _Some.of(part.study, self.learnt_from, seed + start)
-            own = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
-            prices.append(self._prices(some, own, seed + start, progress)[: part.genuine])
-        found = np.concatenate(prices)
-        return answers(study, encoded, seed, found)
+            chances = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
+            prices.append(self._prices(some, chances, seed + start, progress)[: part.genuine])
+        return answers(study, encoded, seed, np.concatenate(prices))
 
     def _prices(
         self, some: "_Some", propensities: list[FittedPropensity], seed: int, progress: Progress | bool | None
@@ -60,14 +59,14 @@ class Replicated:
         if isinstance(model, CausalPVAE):
             size = _latent(model, some) + some.attributes
             networks = _trained(model, CausalLoss(model.hide), some, some.columns(), size, seed, progress)
-            return self._asked(some, _causal, networks.shared, (networks.arrays, some.scale), size, seed)
+            return self._expected(some, _causal, networks.shared, (networks.arrays, some.scale), size, seed)
         if isinstance(model, CPVAE):
             columns = _with_reward(some, propensities)
             networks = _trained(model, ConditionalLoss(model.hide), some, columns, _latent(model, some), seed, progress)
             arms = np.bincount(some.encoded.log.actions, minlength=ARMS) / some.study.rows
             context = (networks.shared, jnp.asarray(arms, jnp.float32))
             size = _latent(model, some) + some.attributes + 2
-            return self._asked(some, _conditional, context, (networks.arrays, some.scale), size, seed)
+            return self._expected(some, _conditional, context, (networks.arrays, some.scale), size, seed)
         return self._similar(model, some, propensities, seed, progress)
 
     def _similar(
@@ -80,26 +79,30 @@ class Replicated:
         context: Any
         if some.alike:
             taken = propensities[0].taken
-            logged = [logged_rows(networks, logs[0], own, taken, np.arange(len(own))) for own in some.standard]
+            logged = [
+                logged_rows(networks, logs[0], rewards, taken, np.arange(len(rewards))) for rewards in some.standard
+            ]
             context, build = (networks, logged[0], model.form), _similar_alike
-            parts = (jnp.stack([own.gain for own in logged]), some.scale)
+            parts = (jnp.stack([rows.gain for rows in logged]), some.scale)
         else:
             logged = []
             for index, table in enumerate(some.table):
-                one = Members(jax.tree.map(lambda leaf, at=index: leaf[at : at + 1], networks.arrays), networks.shared)
+                network = Members(
+                    jax.tree.map(lambda leaf, at=index: leaf[at : at + 1], networks.arrays), networks.shared
+                )
                 taken, rows = propensities[table].taken, some.rows[index]
-                logged.append(logged_rows(one, logs[table], some.standard[index], taken, rows))
+                logged.append(logged_rows(network, logs[table], some.standard[index], taken, rows))
             context, build = (networks.shared, model.form), _similar
-            parts = (networks.arrays, jax.tree.map(lambda *own: jnp.stack(own), *logged), some.scale)
-        return self._asked(some, build, context, parts, size, seed)
+            parts = (networks.arrays, jax.tree.map(lambda *leaves: jnp.stack(leaves), *logged), some.scale)
+        return self._expected(some, build, context, parts, size, seed)
 
-    def _asked(self, some: "_Some", build: Build, context: Any, parts: Any, size: int, seed: int) -> np.ndarray:
+    def _expected(self, some: "_Some", build: Build, context: Any, parts: Any, size: int, seed: int) -> np.ndarray:
         uniforms = jnp.asarray(quasi_random(self.completions, size, seed + 1))
         members = self.model.members if build is _similar_alike else 1
         uniforms = jnp.broadcast_to(uniforms, (members, *uniforms.shape))
         values, observed = (jnp.asarray(part.swapaxes(0, 1)) for part in (some.encoded.values, some.encoded.observed))
-        found = _expected(build, context, parts, values, observed, uniforms)
-        return np.asarray(found, np.float64).swapaxes(0, 1)
+        expected = _expected(build, context, parts, values, observed, uniforms)
+        return np.asarray(expected, np.float64).swapaxes(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class _Some:
     def of(cls, study: Study, learnt_from: float, seed: int) -> "_Some":
         count = round(learnt_from * study.rows)
         random = [np.random.default_rng([seed, index]) for index in range(study.replications)]
-        rows = np.sort(np.stack([own.permutation(study.rows)[:count] for own in random]), axis=1)
+        rows = np.sort(np.stack([generator.permutation(study.rows)[:count] for generator in random]), axis=1)
         outcomes = np.take_along_axis(study.outcomes, rows, axis=1)
         mean, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
         standard = (study.outcomes - mean[:, None]) / spread[:, None]
@@ -145,18 +148,18 @@ class _Some:
 
     def columns(self, weights: np.ndarray | None = None) -> Columns:
         encoded = self.encoded
-        one = (len(encoded.values), self.study.rows)
+        shape = (len(encoded.values), self.study.rows)
         return {
             "values": self.of_rows(encoded.values),
             "observed": self.of_rows(encoded.observed),
-            "action": self.of_rows(np.broadcast_to(encoded.log.actions, one)).astype(np.int32),
-            "weight": self.of_rows(np.ones(one) if weights is None else weights).astype(np.float32),
+            "action": self.of_rows(np.broadcast_to(encoded.log.actions, shape)).astype(np.int32),
+            "weight": self.of_rows(np.ones(shape) if weights is None else weights).astype(np.float32),
             "reward": np.take_along_axis(self.standard, self.rows, axis=1).astype(np.float32),
         }
 
 
 def _padded(propensities: list[FittedPropensity], some: _Some) -> list[FittedPropensity]:
-    """As many as the chunk has tables; the last one is repeated, as the chunk's last table is."""
+    """One for each table of the chunk: the last one is repeated, as the chunk's last table is."""
     return propensities + propensities[-1:] * (some.study.replications - len(propensities))
 
 
@@ -166,7 +169,7 @@ def _latent(model: CausalPVAE | CPVAE | SPVAE, some: _Some) -> int:
 
 def _with_reward(some: _Some, propensities: list[FittedPropensity]) -> Columns:
     """The reward is one more attribute."""
-    columns = some.columns(np.stack([own.weights() for own in propensities]))
+    columns = some.columns(np.stack([propensity.weights() for propensity in propensities]))
     seen = np.ones(columns["reward"].shape, bool)
     columns["values"] = np.concatenate([columns["values"], columns["reward"][..., None]], axis=2)
     columns["observed"] = np.concatenate([columns["observed"], seen[..., None]], axis=2)
@@ -183,7 +186,7 @@ def _trained(
     progress: Progress | bool | None,
     once: bool = False,
 ) -> Members:
-    """A network for each replication; `once` the model's own number of them on what all replications share."""
+    """A network for each replication; with `once`, the model's members on what all replications share."""
     schema = some.encoded.log.schema
     make = partial(model.network, schema, ARMS)
     same = [name for name in columns if some.alike and name in ("observed", "action", "weight")]
@@ -219,8 +222,8 @@ def _similar(context: Any, part: Any) -> Model:
 
 def _similar_alike(context: Any, part: Any) -> Model:
     (networks, logged, form), (gain, scale) = context, part
-    own = eqx.tree_at(lambda rows: rows.gain, logged, gain)
-    return SimilarityModel(networks, own, RewardScale(*scale), ARMS, form)
+    rows = eqx.tree_at(lambda rows: rows.gain, logged, gain)
+    return SimilarityModel(networks, rows, RewardScale(*scale), ARMS, form)
 
 
 def _single(arrays: Any, shared: Any) -> Members:
@@ -231,21 +234,21 @@ def _single(arrays: Any, shared: Any) -> Members:
 def _expected(build: Build, context: Any, parts: Any, values: Array, observed: Array, uniforms: Array) -> Array:
     """What the model of every replication expects of both arms, [row, replication, arm]; tables are [row, table, …]."""
 
-    def row(own: tuple[Array, Array]) -> Array:
+    def row(tables: tuple[Array, Array]) -> Array:
         def one(part: Any, cells: Array, seen: Array) -> Array:
             model = build(context, part)
             completions = model.complete(cells, seen, uniforms, False)
             prices = jnp.mean(jax.vmap(model.price)(completions.values), axis=1)
             return jnp.exp(completions.log_weights) @ prices
 
-        shared = own[0].shape[0] == 1
-        cells, seen = (part[0] if shared else part for part in own)
+        shared = tables[0].shape[0] == 1
+        cells, seen = (part[0] if shared else part for part in tables)
         return jax.vmap(one, in_axes=(0, None, None) if shared else 0)(parts, cells, seen)
 
     return jax.lax.map(row, (values, observed), batch_size=ROWS_AT_ONCE)
 
 
-# --- as the paper has them ---
+# --- the paper's settings ---
 
 
 def paper_training(batch: int = 8) -> Training:

@@ -22,7 +22,7 @@ Group = Literal["trivial", "rival", "ours", "limit"]
 GROUPS: tuple[Group, ...] = ("trivial", "rival", "ours", "limit")
 
 FRESH_CHUNK = 100
-"""Replications per piece at most, where each has a table of its own: nothing is gained by more."""
+"""Replications per piece at most, where each has its own table: nothing is gained by more."""
 
 SHARES = (0.1, 0.3, 0.5)
 REFERENCE = "MI, AIPW"
@@ -36,8 +36,8 @@ class Entry:
     """A method under a name; each of its variants is a row of the tables.
 
     chunk: replications per piece, the unit of resuming; what a method learns from a shared table is learnt once for
-    each piece. complete: whether it is shown the complete table, as a limit of what can be had. fresh: whether it is
-    also run where each replication has a table of its own, which is dear for some.
+    each piece. complete: whether it is shown the complete table, as a limit of what is possible. fresh: whether it is
+    also run where each replication has its own table, which is expensive for some.
     """
 
     name: str
@@ -125,7 +125,9 @@ HYPER = (
     HyperParameters(5, 4, 10, 0.1205),
     HyperParameters(5, 2, 5, 0.1207),
 )
-HYPER_ENTRIES = tuple(Entry(own.name, paper_spvae(own.latent, own.batch, own.summary), 100, "ours") for own in HYPER)
+HYPER_ENTRIES = tuple(
+    Entry(sizes.name, paper_spvae(sizes.latent, sizes.batch, sizes.summary), 100, "ours") for sizes in HYPER
+)
 
 
 def pages(replications: int, fresh_replications: int, shares: tuple[float, ...]) -> tuple[Page, ...]:

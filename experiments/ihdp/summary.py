@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from experiments.ihdp.data import EFFECT, NUMBERS, Outcomes, covariates, surface_b
 from experiments.ihdp.pieces import Piece, Scores, pieces_of
 from experiments.ihdp.settings import BEST, GROUPS, REFERENCE, Entry, Page
-from experiments.pages import Results, plain, standard_error
+from experiments.results import Results, six_digits, standard_error
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -30,7 +30,7 @@ def _page(page: Page, outcomes: Outcomes, seed: int, folder: Path) -> Results:
     return {
         "gaps": page.gaps,
         "replications": page.replications,
-        "policy_values": {name: plain(value.mean()) for name, value in values.items()},
+        "policy_values": {name: six_digits(value.mean()) for name, value in values.items()},
         "shares": {
             f"{share:g}": _rows(page, share, outcomes.realised_effect[: page.replications], seed, folder)
             for share in page.shares
@@ -39,14 +39,14 @@ def _page(page: Page, outcomes: Outcomes, seed: int, folder: Path) -> Results:
 
 
 def _rows(page: Page, share: float, realised_effect: np.ndarray, seed: int, folder: Path) -> Results:
-    found = []
+    scored = []
     for entry in sorted(page.entries, key=lambda entry: GROUPS.index(entry.group)):
         scores = _joined(pieces_of(page, entry, share, seed), folder)
         if scores is not None:
-            found.append((entry, scores))
+            scored.append((entry, scores))
     errors = {
         entry.row(variant): np.abs(scores.effect[at] - EFFECT)
-        for entry, scores in found
+        for entry, scores in scored
         for at, variant in enumerate(scores.variants)
     }
     return {
@@ -55,7 +55,7 @@ def _rows(page: Page, share: float, realised_effect: np.ndarray, seed: int, fold
             "paired": _paired(errors[entry.row(variant)], errors.get(REFERENCE)),
             "best_against": _paired(errors[BEST], errors[entry.row(variant)]) if BEST in errors else None,
         }
-        for entry, scores in found
+        for entry, scores in scored
         for at, variant in enumerate(scores.variants)
     }
 
@@ -73,19 +73,19 @@ def _row(entry: Entry, scores: Scores, at: int, realised_effect: np.ndarray) -> 
         "method": entry.name,
         "group": entry.group,
         "n": len(error),
-        "error": plain(error.mean()),
-        "error_se": plain(standard_error(error)),
-        "error_median": plain(np.median(error)),
-        "error_quantiles": [plain(own) for own in np.quantile(error, QUANTILES)],
-        "bias": plain(signed.mean()),
-        "signed_quantiles": [plain(own) for own in np.quantile(signed, QUANTILES)],
-        "delta": plain(delta.mean()),
-        "delta_se": plain(standard_error(delta)),
-        "pehe": plain(scores.pehe[at].mean()),
-        "pehe_median": plain(np.median(scores.pehe[at])),
-        "policy_value": plain(scores.policy_value[at].mean()),
-        "seconds": plain(scores.seconds),
-        "replications_per_second": plain(len(error) / max(scores.seconds, 1e-9)),
+        "error": six_digits(error.mean()),
+        "error_se": six_digits(standard_error(error)),
+        "error_median": six_digits(np.median(error)),
+        "error_quantiles": [six_digits(quantile) for quantile in np.quantile(error, QUANTILES)],
+        "bias": six_digits(signed.mean()),
+        "signed_quantiles": [six_digits(quantile) for quantile in np.quantile(signed, QUANTILES)],
+        "delta": six_digits(delta.mean()),
+        "delta_se": six_digits(standard_error(delta)),
+        "pehe": six_digits(scores.pehe[at].mean()),
+        "pehe_median": six_digits(np.median(scores.pehe[at])),
+        "policy_value": six_digits(scores.policy_value[at].mean()),
+        "seconds": six_digits(scores.seconds),
+        "replications_per_second": six_digits(len(error) / max(scores.seconds, 1e-9)),
         "machine": scores.machine,
     }
 
@@ -97,4 +97,4 @@ def _paired(error: np.ndarray, reference: np.ndarray | None) -> Results | None:
     difference = error - reference
     reach = float(student.ppf(0.975, len(difference) - 1)) * standard_error(difference)
     mean = float(difference.mean())
-    return {"difference": plain(mean), "low": plain(mean - reach), "high": plain(mean + reach)}
+    return {"difference": six_digits(mean), "low": six_digits(mean - reach), "high": six_digits(mean + reach)}

@@ -1,38 +1,34 @@
-"""From results to the page: every table of README.md is written by the run, and a test compares them."""
+"""From results to the tables of README.md and DETAILS.md."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from statistics import mean
 from typing import Any
 
-from experiments import pages
-from experiments.ihdp.pictures import draw
 from experiments.ihdp.settings import BEST, GROUPS, HYPER, HYPER_SHARE, PRINTED, REFERENCE, SHARES
-from experiments.pages import Results, Table
+from experiments.results import Results
+from experiments.tables import NONE, Table, Tables, bold, marked
 
-PAGES = ("README.md", "DETAILS.md")
 RESPECTED = ("MI, ridge per arm", REFERENCE, BEST)
 PRINTED_AS = ("SPVAE (paper's settings)", "CPVAE (paper's settings)")
-"""Ours as the paper has them: shown by themselves, and not by their doubly robust form."""
-OURS = "◆"
-NONE = "–"
+"""The paper's two models at its settings: shown as they are, not in their doubly robust form."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Column:
-    """How one number of a row is written, and by which number the best row is found (the smallest, or none)."""
+    """How one number of a row is written, and the number whose smallest value marks the best row (or None)."""
 
     write: Callable[[Row], str]
     rank: Callable[[Row], float] | None = None
 
     def cells(self, rows: dict[str, Row], names: Sequence[str]) -> list[str]:
-        """In the order of `names`; the best of what is not a limit in bold."""
+        """In the order of `names`; the best row that is not a limit in bold."""
         rank = self.rank
         rivals = {name: row for name, row in rows.items() if row["group"] != "limit"}
         best = min(rivals, key=lambda name: rank(rivals[name])) if rank and rivals else None
-        return [_bold(self.write(rows[name]), name == best) if name in rows else NONE for name in names]
+        return [bold(self.write(rows[name]), name == best) if name in rows else NONE for name in names]
 
 
 ERROR = Column(lambda row: _with_error(row["error"], row["error_se"]), lambda row: row["error"])
@@ -59,29 +55,28 @@ def errors_table(results: Results) -> Table:
 
 
 def _printed_beside(shares: Results, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """The paper prints the best of a method's estimators, so its numbers belong to the best of our rows; its own two
-    methods it has as they are."""
-    found = {}
+    """The paper prints the best of a method's estimators, so its numbers belong to the best of our rows; its two
+    methods are printed as they are."""
+    beside = {}
     for key, numbers in PRINTED.items():
-        own = [name for name in names if name == key or (_begins(name, key) and key not in PRINTED_AS)]
-        if own:
-            mean_errors = {name: mean(rows[name]["error"] for rows in shares.values() if name in rows) for name in own}
-            found[min(own, key=lambda name, errors=mean_errors: errors[name])] = numbers
-    return found
+        variants = [name for name in names if name == key or (_begins(name, key) and key not in PRINTED_AS)]
+        if variants:
+            beside[min(variants, key=partial(_mean_error, shares))] = numbers
+    return beside
 
 
 def _best_names(shares: Results) -> list[str]:
     """Of each method the row of least mean error, and the rows that the experiment must respect."""
     names = _names(shares)
-    of = {name: row["method"] for rows in shares.values() for name, row in rows.items()}
-
-    def error(name: str) -> float:
-        return mean(rows[name]["error"] for rows in shares.values() if name in rows)
-
-    sets = [[name for name in names if of[name] == method] for method in of.values()]
-    sets += [[name for name in names if _begins(name, key)] for key in PRINTED]
-    best = {min(own, key=error) for own in sets if own}
+    method_of = {name: row["method"] for rows in shares.values() for name, row in rows.items()}
+    families = [[name for name in names if method_of[name] == method] for method in method_of.values()]
+    families += [[name for name in names if _begins(name, key)] for key in PRINTED]
+    best = {min(family, key=partial(_mean_error, shares)) for family in families if family}
     return [name for name in names if name in best or name in (*RESPECTED, *PRINTED_AS)]
+
+
+def _mean_error(shares: Results, name: str) -> float:
+    return mean(rows[name]["error"] for rows in shares.values() if name in rows)
 
 
 def against_table(results: Results) -> Table:
@@ -93,7 +88,7 @@ def against_table(results: Results) -> Table:
 
 
 def short_table(results: Results) -> Table:
-    """For the project's own page: the rows to respect, the best of every other rival, ours and what is possible."""
+    """For the project's results page: the rows to respect, the best of every other rival, ours and what is possible."""
     shares = results["pages"]["shared"]["shares"]
     groups = {name: row["group"] for rows in shares.values() for name, row in rows.items()}
     kept = [name for name in _best_names(shares) if groups[name] != "ours" or name == BEST or name in PRINTED_AS]
@@ -132,10 +127,10 @@ def hyper_table(results: Results) -> Table:
     """SPVAE at the sizes of the paper's table, in the paper's order."""
     rows = results["pages"]["hyper"]["shares"].get(f"{HYPER_SHARE:g}", {})
     lines = []
-    for one in HYPER:
-        found = next((row for name, row in rows.items() if _begins(name, one.name)), None)
-        measured = (DELTA.write(found), ERROR.write(found)) if found else (NONE, NONE)
-        lines.append((str(one.latent), str(one.batch), str(one.summary), f"{one.printed:.4f}", *measured))
+    for sizes in HYPER:
+        row = next((row for name, row in rows.items() if _begins(name, sizes.name)), None)
+        measured = (DELTA.write(row), ERROR.write(row)) if row else (NONE, NONE)
+        lines.append((str(sizes.latent), str(sizes.batch), str(sizes.summary), f"{sizes.printed:.4f}", *measured))
     return Table(("latent", "batch", "summary", "paper", "Δ", r"\|τ̂ − 4\|"), lines)
 
 
@@ -144,13 +139,13 @@ def seconds_table(results: Results) -> Table:
     shares = results["pages"]["shared"]["shares"]
     lines = []
     for method, group in {row["method"]: row["group"] for rows in shares.values() for row in rows.values()}.items():
-        own = [next((row for row in rows.values() if row["method"] == method), None) for rows in shares.values()]
-        rows = [row for row in own if row is not None]
+        first = [next((row for row in rows.values() if row["method"] == method), None) for rows in shares.values()]
+        rows = [row for row in first if row is not None]
         seconds = sum(row["seconds"] for row in rows) / len(rows)
         machines = "; ".join(dict.fromkeys(row["machine"] for row in rows))
         speed = rows[0]["n"] / max(seconds, 1e-9)
         lines.append(
-            (_marked(method, group), f"{seconds:,.1f}", f"{speed:,.3g}" if speed < 100 else f"{speed:,.0f}", machines)
+            (marked(method, group), f"{seconds:,.1f}", f"{speed:,.3g}" if speed < 100 else f"{speed:,.0f}", machines)
         )
     return Table(("method", "seconds", "replications per second", "machine"), lines)
 
@@ -162,7 +157,7 @@ def runs_table(results: Results) -> Table:
     return Table(("page", "gaps", "replications", "seed"), lines)
 
 
-TABLES: dict[str, Callable[[Results], Table]] = {
+TABLES: Tables = {
     "errors": errors_table,
     "against": against_table,
     "ihdp": short_table,
@@ -176,21 +171,6 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "seconds": seconds_table,
     "runs": runs_table,
 }
-
-
-def filled(page: str, results: Results) -> str:
-    """The page with every table between its marks written anew."""
-    return pages.filled(page, TABLES, results)
-
-
-def write_page(results: Results, folder: Path) -> None:
-    """Renew the tables and pictures of the experiment's pages, where `folder` has them."""
-    if not all((folder / name).exists() for name in PAGES):
-        return
-    project = [folder.parents[1] / "docs" / "results.md"] if folder.resolve() == Path(__file__).parent else []
-    for page in (*(folder / name for name in PAGES), *project):
-        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
-    draw(results, folder / "pictures")
 
 
 # --- parts ---
@@ -207,18 +187,14 @@ def _by_share(results: Results, page: str, kinds: Sequence[tuple[str, Column]]) 
 
 def _table(corner: str, heads: Sequence[str], names: list[str], columns: list[list[str]], shares: Results) -> Table:
     groups = {name: row["group"] for rows in shares.values() for name, row in rows.items()}
-    marked = [_marked(name, groups[name]) for name in names]
-    return Table((corner, *heads), [tuple(line) for line in zip(marked, *columns, strict=True)])
+    first = [marked(name, groups[name]) for name in names]
+    return Table((corner, *heads), [tuple(line) for line in zip(first, *columns, strict=True)])
 
 
 def _names(shares: Results) -> list[str]:
     """Every row of any share, group by group."""
     groups = {name: row["group"] for rows in shares.values() for name, row in rows.items()}
     return sorted(groups, key=lambda name: GROUPS.index(groups[name]))
-
-
-def _marked(name: str, group: str) -> str:
-    return f"{OURS} {name}" if group == "ours" else f"*{name}*" if group == "limit" else name
 
 
 def _begins(name: str, key: str) -> bool:
@@ -233,15 +209,12 @@ def _with_error(mean: float, error: float) -> str:
     return f"{mean:.3f} ± {error:.3f}"
 
 
-def _paired(found: Row | None) -> str:
+def _paired(difference: Row | None) -> str:
     """Bold where the whole interval is on the better side."""
-    if found is None:
+    if difference is None:
         return NONE
-    if found["low"] == found["high"] == 0:
+    low, high = difference["low"], difference["high"]
+    if low == high == 0:
         return "0"
-    text = f"{found['difference']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})".replace("-", "−")
-    return _bold(text, found["high"] < 0)
-
-
-def _bold(text: str, really: bool) -> str:
-    return f"**{text}**" if really else text
+    text = f"{difference['difference']:+.3f} ({low:+.3f} to {high:+.3f})".replace("-", "−")
+    return bold(text, high < 0)

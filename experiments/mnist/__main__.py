@@ -1,10 +1,11 @@
 """Digits as decisions, the paper's first table, by one command that can be stopped and resumed.
+`python -m docs.build` then writes the tables.
 
 python -m experiments.mnist                                   everything; what was done before is not done again
 python -m experiments.mnist --size small                      smaller images, fewer of them: minutes on two cores
 python -m experiments.mnist --entries "CausalPVAE, types" --from 20 --to 40     some of it; several may run at once
 python -m experiments.mnist --seed 7 --replications 3         development: seed 0 is the test
-python -m experiments.mnist --tables-only                     results, tables and pictures from the pieces there are
+python -m experiments.mnist --tables-only                     results and pictures from the pieces there are
 """
 
 import argparse
@@ -12,14 +13,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.command import Command, answered
-from experiments.kept import tell_failures
+from experiments.command import Command, answered, store, store_showcase, write_files
 from experiments.mnist import settings
+from experiments.mnist.pictures import files
 from experiments.mnist.pieces import plan
 from experiments.mnist.run import run
 from experiments.mnist.summary import showcase_of, summarise
-from experiments.mnist.tables import main_table, write_page
-from experiments.pages import Results
+from experiments.mnist.tables import main_table
+from experiments.pieces import report_failures
+from experiments.results import Results
 
 RESULTS = Path(__file__).parent / "results"
 COMMAND = Command("mnist", settings.EFFORTS, RESULTS)
@@ -39,13 +41,14 @@ def _run(options: argparse.Namespace) -> int:
     effort = settings.EFFORTS[options.size]
     failures = []
     if not options.tables_only:
-        pieces = plan(COMMAND.asked_for(options), range(options.start, options.stop), effort.size, options.seed)
+        pieces = plan(COMMAND.requested(options), range(options.start, options.stop), effort.size, options.seed)
         failures = run(pieces, options.replications, options.pieces, options.machine)
     results = summarise(effort, options.replications, options.seed, options.pieces)
-    stored = COMMAND.store(results, options, _counts)
-    write_page(results, showcase_of(effort, options.seed, options.pieces), options.out)
+    stored = store("mnist", results, options, _counts)
+    store_showcase(showcase_of(effort, options.seed, options.pieces), options.out)
+    write_files(files(options.out), options.out.parent)
     print(f"\n{main_table(results).markdown()}\n\nin full: {stored}")
-    return tell_failures(failures)
+    return report_failures(failures)
 
 
 def _counts(results: Results) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What was aimed at, the rows that came nearest to it, and the images on which a careful row still failed."""
+"""The aims, the rows that came nearest to them, and the images on which a careful row still failed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from experiments.mnist.data import IMAGES, Replication, images, pooled
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
 from experiments.mnist.settings import AIM, CAREFUL_AIM, PAPER, PRINTED, THRESHOLD
-from experiments.pages import Results
+from experiments.results import Results
 from prudent.show import MARGIN, SOFT, Element, Picture, Text, wrapped
 
 Row = Results
@@ -31,7 +31,7 @@ def aims(rows: Sequence[Row]) -> list[tuple[str, Row, bool]]:
     expected = "MaximumExpectedReward"
     printed = PRINTED[expected][0]
     theirs = next((row for row in rows if row["model"] == PAPER and row["strategy"] == expected), None)
-    found = (
+    every_aim = (
         (f"a mean of {AIM:g} or better", boldest(rows), lambda row: row["mean"] >= AIM),
         (
             f"no R < {THRESHOLD:g} at a mean of {CAREFUL_AIM:g} or better",
@@ -44,7 +44,7 @@ def aims(rows: Sequence[Row]) -> list[tuple[str, Row, bool]]:
             lambda row: abs(row["mean"] - printed) <= 2 * row["mean_error"],
         ),
     )
-    return [(words.replace("-", "−"), row, near(row)) for words, row, near in found if row is not None]
+    return [(words.replace("-", "−"), row, near(row)) for words, row, near in every_aim if row is not None]
 
 
 def failures(actions: Mapping[int, np.ndarray], truths: Mapping[int, Replication]) -> list[Results]:
@@ -53,12 +53,12 @@ def failures(actions: Mapping[int, np.ndarray], truths: Mapping[int, Replication
     """
     tested, below = np.zeros((2, IMAGES), int)
     answers: dict[int, set[int]] = {}
-    for index, own in actions.items():
+    for index, chosen in actions.items():
         part = truths[index].tested
-        failed = part.rewards[np.arange(len(own)), own] < THRESHOLD
+        failed = part.rewards[np.arange(len(chosen)), chosen] < THRESHOLD
         tested[part.chosen] += 1
         below[part.chosen[failed]] += 1
-        for image, answer in zip(part.chosen[failed], own[failed], strict=True):
+        for image, answer in zip(part.chosen[failed], chosen[failed], strict=True):
             answers.setdefault(int(image), set()).add(int(answer))
     labels = images()[1]
     return [
@@ -82,29 +82,31 @@ def failures_picture(results: Results) -> Picture:
         elements.append(Text(MARGIN, y, line, 12, colour=SOFT))
         y += 17
     shown = left["images"][:MOST]
-    pixels = pooled(images()[0][[own["image"] for own in shown]], results["side"]) if shown else []
-    for at, (own, ink) in enumerate(zip(shown, pixels, strict=True)):
+    pixels = pooled(images()[0][[image["image"] for image in shown]], results["side"]) if shown else []
+    for at, (image, ink) in enumerate(zip(shown, pixels, strict=True)):
         x, top = MARGIN + STEP * (at % EACH), y + (SIZE + 66) * (at // EACH)
-        elements += [Image(x, top, SIZE, image_uri(ink), f"image {own['image']}"), Frame(x, top, SIZE)]
+        elements += [Image(x, top, SIZE, image_uri(ink), f"image {image['image']}"), Frame(x, top, SIZE)]
         elements += [
-            Text(x, top + SIZE + 18, f"{_a(own['digit'])}, answered", 12),
-            Text(x, top + SIZE + 34, _either(own["answers"]), 12, bold=True),
-            Text(x, top + SIZE + 50, f"in {own['below']} of {own['tested']} tests", 11, colour=SOFT),
+            Text(x, top + SIZE + 18, f"{_a(image['digit'])}, answered", 12),
+            Text(x, top + SIZE + 34, _either(image["answers"]), 12, bold=True),
+            Text(x, top + SIZE + 50, f"in {image['below']} of {image['tested']} tests", 11, colour=SOFT),
         ]
     rows = -(-len(shown) // EACH)
-    words = "; ".join(f"{_a(own['digit'])} in {own['below']} of {own['tested']} tests" for own in shown)
+    words = "; ".join(f"{_a(image['digit'])} in {image['below']} of {image['tested']} tests" for image in shown)
     return Picture(WIDTH, y + (SIZE + 66) * rows, tuple(elements), TITLE, words)
 
 
 def _note(results: Results) -> str:
     left: Results = results["left"]
-    found, below = len(left["images"]), sum(own["below"] for own in left["images"])
+    failed, below = len(left["images"]), sum(image["below"] for image in left["images"])
     decisions = f"{left['decisions']:,}".replace(",", " ")
     counted = f"Of {decisions} answers of {left['row']}, {below} earned less than −{-THRESHOLD:g}"
-    if not found:
+    if not failed:
         return f"{counted}."
-    few = f", of which the first {MOST} are shown" if found > MOST else ""
-    return f"{counted}, on {found} of {results['images']} images{few}. Here they are whole; the model saw half of each."
+    few = f", of which the first {MOST} are shown" if failed > MOST else ""
+    return (
+        f"{counted}, on {failed} of {results['images']} images{few}. Here they are whole; the model saw half of each."
+    )
 
 
 def _a(digit: int) -> str:

@@ -1,4 +1,4 @@
-"""Test images as decisions: what is stored of each, how it is told in words, and the chart of its prices."""
+"""Test images as decisions: what is stored of each, its description in words, and the chart of its prices."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
-from experiments.order import representatives
+from experiments.strategy_order import representatives
 from prudent.show import (
     FADED,
     INK,
@@ -32,7 +32,7 @@ from prudent.show import (
 
 TITLE = "Half the image is gone: what would you answer?"
 SHOWN, MOST = 6, 6
-"""Completions that are drawn of each image, the most plausible ones; and how many strategies are told apart at most."""
+"""Completions that are drawn of each image, the most plausible ones; and the largest number of strategies shown."""
 MEANT = {
     "Imputation": "takes the most likely image for the truth",
     "MaximumExpectedReward": "the best answer on average over all that it may be",
@@ -42,7 +42,7 @@ MEANT = {
 }
 NARRATIVE = (
     "A model sees only {seen} of the pixels of a handwritten digit and must answer with one of ten actions, 0 to 9. A "
-    "right answer earns 0 points; any other loses as many points as it is off. Nobody ever told the model a digit: it "
+    "right answer earns 0 points; any other loses as many points as it is off. The model was never given a digit: it "
     "learnt from earlier answers to such images and the points that they earned. Where an image may be one of two "
     "digits, a careful strategy answers between them: less often right, seldom far off."
 )
@@ -83,11 +83,11 @@ class Showcase:
         with np.load(archive, allow_pickle=False) as stored:
             columns = {name: stored[name] for name in names}
             labels, strategies = stored["label"], tuple(str(name) for name in stored["strategies"])
-        cases = [Case(int(own), **{name: columns[name][at] for name in names}) for at, own in enumerate(labels)]
+        cases = [Case(int(label), **{name: columns[name][at] for name in names}) for at, label in enumerate(labels)]
         return cls(tuple(cases), strategies)
 
     def few(self) -> "Showcase":
-        """With no more strategies than a reader can follow: where there are more, those that stand for all."""
+        """With no more strategies than a reader can follow: where there are more, representative ones."""
         if len(self.strategies) <= MOST:
             return self
         kept = representatives(self.strategies)[:MOST]
@@ -182,22 +182,22 @@ def _chance(chance: float, x: float, step: float, foot: float) -> list[Element]:
 
 def _price(case: Case, action: int, x: float, scale: Scale) -> list[Element]:
     """From the expected reward down to the worst plausible one, with the mean of the worst cases on the way."""
-    expected, worst, tail = (float(own[action]) for own in (case.expected, case.worst, case.tail))
+    expected, worst, tail = (float(prices[action]) for prices in (case.expected, case.worst, case.tail))
     ends = Box(x - 2.5, scale(max(expected, worst)), x + 2.5, scale(min(worst, tail, expected)))
-    told = f"answer {action}: expected {expected:.1f}, worst plausible {worst:.1f}, mean of the worst {tail:.1f}"
+    tip = f"answer {action}: expected {expected:.1f}, worst plausible {worst:.1f}, mean of the worst {tail:.1f}"
     return [
         Area(ends, OTHERS, rounded=2.5, opacity=0.35),
         Line(((x - 5, scale(worst)), (x + 5, scale(worst))), OTHERS, 1.8),
         Point(x, scale(tail), "diamond", 2.6, OTHERS),
-        Point(x, scale(expected), "circle", 3.6, INK, told.replace("-", "−")),
+        Point(x, scale(expected), "circle", 3.6, INK, tip.replace("-", "−")),
     ]
 
 
 def _chosen(case: Case, action: int, x: float, top: float) -> list[Element]:
     """The marks of the strategies that chose an answer, at most three to a line."""
-    own = [at for at, choice in enumerate(case.choice) if int(choice) == action]
-    each = math.ceil(len(own) / math.ceil(len(own) / 3)) if own else 1
-    lines = [own[at : at + each] for at in range(0, len(own), each)]
+    choosers = [at for at, choice in enumerate(case.choice) if int(choice) == action]
+    each = math.ceil(len(choosers) / math.ceil(len(choosers) / 3)) if choosers else 1
+    lines = [choosers[at : at + each] for at in range(0, len(choosers), each)]
     gap = CHOICES / (len(lines) + 1) if lines else 0.0
     return [
         Point(x + 8 * (at - (len(line) - 1) / 2), top + 1 + gap * (down + 1), style(index)[1], 3.0, style(index)[0])
@@ -206,9 +206,11 @@ def _chosen(case: Case, action: int, x: float, top: float) -> list[Element]:
     ]
 
 
-def told(case: Case, strategies: Sequence[str]) -> str:
-    """A case in words, for who cannot see it."""
-    likely = ", ".join(f"{at}: {percent(own)}" for at, own in enumerate(map(float, case.chance)) if own >= 0.005)
+def in_words(case: Case, strategies: Sequence[str]) -> str:
+    """A case in words, for people who cannot see the picture."""
+    likely = ", ".join(
+        f"{at}: {percent(chance)}" for at, chance in enumerate(map(float, case.chance)) if chance >= 0.005
+    )
     chosen = ", ".join(
         f"{name} answers {int(action)} and earns {signed(reward)}"
         for name, action, reward in zip(strategies, case.choice, case.rewards, strict=True)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from experiments.chosen import Chosen, chosen_actions, name_of
+from experiments.chosen_actions import Chosen, chosen_actions, name_of
 from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
 from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse
 from prudent.decide import Policy, PriceTable, Search, Strategy
@@ -20,7 +20,7 @@ from prudent.table import KindOverride, Schema
 SHOWN = 8
 """Completed images for each test image of the showcase."""
 CAREFUL = 0.05
-"""The risk at which the showcase tells the worst plausible reward and the mean of the worst."""
+"""The risk at which the showcase gives the worst plausible reward and the mean of the worst."""
 
 
 class PerAttribute(Strategy):
@@ -53,8 +53,7 @@ class PerAttribute(Strategy):
 class Method(Protocol):
     """Whatever chooses an action for every test image of some replications.
 
-    together: how many replications are asked about at once. What is learnt depends on it a little, since those that are
-    learnt together share their seed.
+    together: how many replications are learnt at once. Results depend on it slightly, since these share a seed.
     """
 
     @property
@@ -85,7 +84,7 @@ class Uniform:
 
     @staticmethod
     def _actions(replication: Replication) -> np.ndarray:
-        random = np.random.default_rng([replication.own_seed, DIGITS, 1])
+        random = np.random.default_rng([replication.fit_seed, DIGITS, 1])
         return random.integers(DIGITS, size=(1, len(replication.tested.labels)))
 
 
@@ -108,7 +107,7 @@ class Learnt:
         first = self._log(replications[0], None)
         logs = [first, *(self._log(one, first) for one in replications[1:])]
         begun = time.perf_counter()
-        seed = replications[0].own_seed
+        seed = replications[0].fit_seed
         models = fit_many(self.model, logs, seed=seed, progress=progress)  # type: ignore[arg-type]
         seconds = (time.perf_counter() - begun) / len(logs)
         return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
@@ -142,19 +141,19 @@ def showcase(chosen: Chosen, replication: Replication, completions: int) -> dict
     policy = policy_of(fitted, MaximumExpectedReward(), completions)
     encoded = fitted.schema.encode(replication.cases())
     rows = shown_rows(replication.tested, policy.chooser.score(encoded).entropy)
-    found: dict[str, list[np.ndarray]] = {}
+    columns: dict[str, list[np.ndarray]] = {}
     for row in rows:
         drawn, table = policy.pricing.detail(encoded.values[row], encoded.observed[row])
-        own = of_completions(fitted.schema, fitted.action_labels, np.asarray(drawn.values), table)
-        own |= _of_actions(fitted, table)
-        for name, value in own.items():
-            found.setdefault(name, []).append(value)
+        details = of_completions(fitted.schema, fitted.action_labels, np.asarray(drawn.values), table)
+        details |= _of_actions(fitted, table)
+        for name, value in details.items():
+            columns.setdefault(name, []).append(value)
     part = replication.tested
     return {
         "label": part.labels[rows],
         "pixels": part.pixels[rows],
         "observed": part.observed[rows],
-        **{name: np.stack(values) for name, values in found.items()},
+        **{name: np.stack(values) for name, values in columns.items()},
         "strategies": np.array(chosen.strategies),
         "choice": chosen.actions[:, rows].T,
     }
@@ -180,7 +179,7 @@ def _of_actions(fitted: Fitted, table: PriceTable) -> dict[str, np.ndarray]:
         "tail": TailAverse(risk=CAREFUL).scores(table),
     }
     codes = [list(fitted.action_labels).index(action) for action in range(DIGITS)]
-    return {name: np.asarray(own, np.float64)[codes] for name, own in prices.items()}
+    return {name: np.asarray(price, np.float64)[codes] for name, price in prices.items()}
 
 
 def of_completions(

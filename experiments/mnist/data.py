@@ -79,8 +79,8 @@ class Size:
 class Part:
     """Images with what may be known of them: `observed` [image, pixel] is True where a pixel was not erased.
 
-    chosen: number of each image among all 5000. rewards: [image, action], drawn for every action, so that all who
-    choose meet the same noise.
+    chosen: number of each image among all 5000. rewards: [image, action], drawn for every action, so that all
+    methods meet the same noise.
     """
 
     chosen: np.ndarray
@@ -119,7 +119,7 @@ class Replication:
         return cls(index, seed, size, first, second, actions)
 
     @property
-    def own_seed(self) -> int:
+    def fit_seed(self) -> int:
         """For what is learnt and drawn: no two replications of any seed share it."""
         return 10_000 * self.seed + self.index
 
@@ -135,32 +135,32 @@ class Replication:
         """
         rows = np.arange(len(self.actions))
         chances = logging_probabilities(self.learnt_from.labels)[rows, self.actions]
-        told = {"action": self.actions, "reward": self.learnt_from.rewards[rows, self.actions], "chance": chances}
-        return _log(self.learnt_from.frame(self.size), told, pixel, like)
+        decisions = {"action": self.actions, "reward": self.learnt_from.rewards[rows, self.actions], "chance": chances}
+        return _log(self.learnt_from.frame(self.size), decisions, pixel, like)
 
     def full_log(self, pixel: KindOverride = BOUNDED, like: Log | None = None) -> Log:
         """Full information: every image ten times, once with each action and its reward."""
         count = len(self.actions)
         frame = self.learnt_from.frame(self.size)[np.repeat(np.arange(count), DIGITS)]
-        told = {"action": np.tile(np.arange(DIGITS), count), "reward": self.learnt_from.rewards.ravel()}
-        return _log(frame, told | {"chance": np.full(count * DIGITS, 1 / DIGITS)}, pixel, like)
+        decisions = {"action": np.tile(np.arange(DIGITS), count), "reward": self.learnt_from.rewards.ravel()}
+        return _log(frame, decisions | {"chance": np.full(count * DIGITS, 1 / DIGITS)}, pixel, like)
 
     def cases(self) -> pl.DataFrame:
         return self.tested.frame(self.size)
 
 
-def _log(frame: pl.DataFrame, told: dict[str, np.ndarray], pixel: KindOverride, like: Log | None) -> Log:
-    # a corner that is always black is a pixel all the same, so that all replications have the same attributes
+def _log(frame: pl.DataFrame, decisions: dict[str, np.ndarray], pixel: KindOverride, like: Log | None) -> Log:
+    # a corner that is always black is still a pixel, so that all replications have the same attributes
     kinds = dict.fromkeys(frame.columns, pixel)
     reading: dict[str, Any] = {"kinds": kinds}
     if like is not None:
         reading = {"schema": like.schema, "action_labels": like.action_labels}
-    table = frame.with_columns(**told)
+    table = frame.with_columns(**decisions)
     return Log.from_frame(table, action="action", reward="reward", propensity="chance", **reading)
 
 
 def _part(chosen: np.ndarray, size: Size, random: np.random.Generator) -> Part:
-    pixels, labels = (own[chosen] for own in images())
+    pixels, labels = (array[chosen] for array in images())
     order = np.argsort(random.random((len(chosen), size.attributes)), axis=1)
     observed = order >= round(ERASED * size.attributes)
     distance = np.abs(labels[:, None] - np.arange(DIGITS)[None, :])

@@ -49,7 +49,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Image(Element):
-    """A square image in a picture; `tip` is told when the pointer rests on it."""
+    """A square image in a picture; `tip` is shown when the pointer rests on it."""
 
     x: float
     y: float
@@ -68,7 +68,7 @@ class Image(Element):
 
 @dataclass(frozen=True)
 class Frame(Element):
-    """A hair line around an image, in a grey that is soft on light and on dark paper."""
+    """A thin line around an image, in a grey that is soft on light and on dark paper."""
 
     x: float
     y: float

@@ -1,5 +1,8 @@
 """The cases as a page of cards: no scripts, nothing from outside, readable on a phone, in the dark and on paper."""
 
+import htpy as h
+from markupsafe import Markup
+
 from experiments.mnist.cases import (
     CHART_HEIGHT,
     CHART_WIDTH,
@@ -8,21 +11,21 @@ from experiments.mnist.cases import (
     Case,
     Showcase,
     chart,
+    in_words,
     it_was,
     meaning,
     percent,
     signed,
     style,
-    told,
     verdict,
 )
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import IN_THE_DARK, image_uri
-from prudent.show import FADED, INK, OTHERS, PAPER, RULE, SOFT, WASH, Area, Box, Element, Line, Picture, Point, xml_text
+from prudent.show import FADED, INK, OTHERS, PAPER, RULE, SOFT, WASH, Area, Box, Element, Line, Picture, Point
 
 _ROLES = (INK, SOFT, FADED, RULE, PAPER, WASH)
-_LIGHT = "".join(f"--{own.name}:{own.light};" for own in _ROLES)
-_DARK = "".join(f"--{own.name}:{own.dark};" for own in _ROLES)
+_LIGHT = "".join(f"--{role.name}:{role.light};" for role in _ROLES)
+_DARK = "".join(f"--{role.name}:{role.dark};" for role in _ROLES)
 STYLE = f"""
 :root{{color-scheme:light dark;{_LIGHT}--desk:#f1f3f5}}
 @media screen and (prefers-color-scheme:dark){{:root{{{_DARK}--desk:#0c0e10}}}}
@@ -74,87 +77,97 @@ border-top:1px solid var(--rule);border-radius:0;break-inside:avoid}}}}
 
 def page(showcase: Showcase) -> str:
     """All cases as one self-contained page."""
-    cards = "\n".join(_card(case, showcase) for case in showcase.cases)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{xml_text(TITLE)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<header>\n<h1>{xml_text(TITLE)}</h1>\n<p>{xml_text(showcase.narrative)}</p>\n"
-        f'<div class="read">{_how()}\n{_key(showcase)}</div>\n'
-        f"</header>\n{cards}\n</main>\n</body>\n</html>\n"
+    document = h.html(lang="en")[
+        h.head[
+            h.meta(charset="utf-8"),
+            h.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            h.title[TITLE],
+            h.style[Markup(STYLE)],
+        ],
+        h.body[
+            h.main[
+                h.header[h.h1[TITLE], h.p[showcase.narrative], h.div(".read")[_how(), _key(showcase)]],
+                [_card(case, showcase) for case in showcase.cases],
+            ]
+        ],
+    ]
+    return f"{document}\n"
+
+
+def _how() -> h.Element:
+    """How to read a card, from left to right."""
+    marks = (
+        (Area(Box(4, 2, 10, 13), OTHERS), "bar", "chance in % that it is the best"),
+        (Point(7, 7, "circle", 3.6, INK), "dot", "expected reward"),
+        (Point(7, 7, "diamond", 3, OTHERS), "diamond", f"mean of the worst {percent(CAREFUL)}"),
+        (Line(((2, 7), (12, 7)), OTHERS, 1.8), "line", "worst plausible"),
+        (Area(Box(2, 0, 12, 14), WASH, 2), "column", "the truth"),
     )
-
-
-def _how() -> str:
-    """How to read a card, in its order."""
-    bar = _mark(Area(Box(4, 2, 10, 13), OTHERS), "bar")
-    dot, diamond = _mark(Point(7, 7, "circle", 3.6, INK), "dot"), _mark(Point(7, 7, "diamond", 3, OTHERS), "diamond")
-    tick = _mark(Line(((2, 7), (12, 7)), OTHERS, 1.8), "line")
-    column = _mark(Area(Box(2, 0, 12, 14), WASH, 2), "column")
     parts = (
         ("Seen", "What the model saw. Blue pixels are gone."),
         (
             "It may have been …",
             "Images that agree with what was seen: the chance that each stands for → its best answer.",
         ),
-        (
-            "What each answer may bring",
-            f"<span>{bar}chance in % that it is the best</span><span>{dot}expected reward</span>"
-            f"<span>{diamond}mean of the worst {percent(CAREFUL)}</span><span>{tick}worst plausible</span>"
-            f"<span>{column}the truth</span>",
-        ),
+        ("What each answer may bring", [h.span[_mark(element, name), words] for element, name, words in marks]),
         ("What was answered", "The choice of each strategy, and the reward it earned when the digit was revealed."),
     )
-    return '<ol class="how">' + "".join(f"<li><b>{head}</b>{text}</li>" for head, text in parts) + "</ol>"
+    return h.ol(".how")[[h.li[h.b[head], text] for head, text in parts]]
 
 
-def _key(showcase: Showcase) -> str:
-    lines = [
-        f"<div><dt>{_strategy_mark(showcase, at)}{xml_text(name)}</dt><dd>{xml_text(meaning(name))}</dd>"
-        f"<dd>{xml_text(showcase.tally(at))}</dd></div>"
-        for at, name in enumerate(showcase.strategies)
+def _key(showcase: Showcase) -> h.Element:
+    return h.dl(".key")[
+        [
+            h.div[h.dt[_strategy_mark(showcase, at), name], h.dd[meaning(name)], h.dd[showcase.tally(at)]]
+            for at, name in enumerate(showcase.strategies)
+        ]
     ]
-    return f'<dl class="key">{"".join(lines)}</dl>'
 
 
-def _strategy_mark(showcase: Showcase, at: int) -> str:
+def _strategy_mark(showcase: Showcase, at: int) -> Markup:
     colour, shape = style(at)
     return _mark(Point(7, 7, shape, 4.5, colour), showcase.strategies[at])
 
 
-def _mark(element: Element, title: str) -> str:
-    return Picture(14, 14, (element,), title).svg()
+def _mark(element: Element, title: str) -> Markup:
+    return Markup(Picture(14, 14, (element,), title).svg())
 
 
-def _card(case: Case, showcase: Showcase) -> str:
-    seen = _image(image_uri(case.pixels, case.observed), "what was seen of the image")
-    guesses = "".join(_guess(case, at) for at in range(min(SHOWN, len(case.completions))))
-    drawn = tuple(chart(case, showcase.price_range))
-    prices = Picture(CHART_WIDTH, CHART_HEIGHT, drawn, "What each answer may bring", told(case, showcase.strategies))
-    truth = f"{_image(image_uri(case.pixels), 'the whole image')}{it_was(case.label)}"
-    return (
-        f'<article>\n<figure class="seen">{seen}</figure>\n<div class="guesses">{guesses}</div>\n'
-        f'<div class="prices">{prices.svg()}</div>\n'
-        f'<div class="choices"><div class="truth">{truth}</div>{_answers(case, showcase)}</div>\n</article>'
-    )
+def _card(case: Case, showcase: Showcase) -> h.Element:
+    drawn, words = tuple(chart(case, showcase.price_range)), in_words(case, showcase.strategies)
+    prices = Picture(CHART_WIDTH, CHART_HEIGHT, drawn, "What each answer may bring", words)
+    return h.article[
+        h.figure(".seen")[_image(image_uri(case.pixels, case.observed), "what was seen of the image")],
+        h.div(".guesses")[[_guess(case, at) for at in range(min(SHOWN, len(case.completions)))]],
+        h.div(".prices")[Markup(prices.svg())],
+        h.div(".choices")[
+            h.div(".truth")[_image(image_uri(case.pixels), "the whole image"), it_was(case.label)],
+            _answers(case, showcase),
+        ],
+    ]
 
 
-def _image(uri: str, words: str) -> str:
-    return f'<img class="digit" src="{uri}" alt="{xml_text(words)}">'
+def _image(uri: str, words: str) -> h.VoidElement:
+    return h.img(".digit", src=uri, alt=words)
 
 
-def _guess(case: Case, at: int) -> str:
+def _guess(case: Case, at: int) -> h.Element:
     share, action = percent(float(case.completion_share[at])), int(case.completion_action[at])
     image = _image(image_uri(case.completions[at]), f"one plausible image, best answer {action}")
-    return f"<figure>{image}<figcaption>{xml_text(share)} → {action}</figcaption></figure>"
+    return h.figure[image, h.figcaption[f"{share} → {action}"]]
 
 
-def _answers(case: Case, showcase: Showcase) -> str:
+def _answers(case: Case, showcase: Showcase) -> h.Element:
     lines = []
     for at, (name, action) in enumerate(zip(showcase.strategies, case.choice, strict=True)):
         reward = case.rewards[at]
-        who = f'<th scope="row">{_strategy_mark(showcase, at)} {xml_text(name)}</th>'
-        cells = f'<td class="answer">{int(action)}</td><td>{signed(reward)}</td><td class="soft">{verdict(reward)}</td>'
-        lines.append(f"<tr{' class=bad' if reward < -2 else ''}>{who}{cells}</tr>")
-    heads = '<th></th><th scope="col">answer</th><th scope="col">reward</th><th></th>'
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        lines.append(
+            h.tr(class_={"bad": reward < -2})[
+                h.th(scope="row")[_strategy_mark(showcase, at), f" {name}"],
+                h.td(".answer")[str(int(action))],
+                h.td[signed(reward)],
+                h.td(".soft")[verdict(reward)],
+            ]
+        )
+    heads = h.tr[h.th, h.th(scope="col")["answer"], h.th(scope="col")["reward"], h.th]
+    return h.table[h.thead[heads], h.tbody[lines]]

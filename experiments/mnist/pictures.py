@@ -1,36 +1,60 @@
 """Pictures of the results: mean against tail for all rows, which actions are taken, and how rewards fall."""
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.bars import Histograms, bars, colour_of, told
+from experiments.command import Files
+from experiments.frontier_picture import Aim, Axis, Frontier
+from experiments.histogram_picture import Histograms, bars, colour_of, described
+from experiments.mnist.aims import failures_picture
+from experiments.mnist.cases import Showcase
 from experiments.mnist.data import DIGITS
-from experiments.mnist.frontier import by_model, frontier_picture
-from experiments.order import family, representatives
-from experiments.pages import Results
+from experiments.mnist.page import page
+from experiments.mnist.settings import CAREFUL_AIM, PRINTED
+from experiments.mnist.showcase import sheet
+from experiments.results import Results
+from experiments.strategy_order import family, representatives
 from prudent.show import MARGIN, SOFT, WARNING, Area, Box, Element, Picture, Scale, Text, upwards
 
 REWARD_PANEL, REWARD_GAP, REWARD_HEIGHT, LABELS = 204.0, 24.0, 120.0, 52.0
 RAREST = 1e-5
 """The least share that is drawn: one test image in 100 000."""
+FRONTIER = Frontier(
+    "Mean reward against rewards below −7",
+    threshold="−7",
+    of="in 1000",
+    means=Axis(0.2, (-9, -6, -4, -3, -2, -1.5, -1, -0.7, -0.5, -0.4, -0.3, -0.2, -0.1, 0)),
+    belows=Axis(0.05, (0, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)),
+    aim=Aim(CAREFUL_AIM, 0.0, f"aim: none below −7, mean −{-CAREFUL_AIM:g} or better"),
+    printed={name: (mean, below) for name, (mean, _, below, _) in PRINTED.items()},
+)
 
 
-def write_pictures(results: Results, folder: Path) -> None:
-    """`frontier.svg`, and where the paper's model or ours was run `actions.svg` and `rewards.svg`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rows: list[Results] = results["rows"]
-    (folder / "frontier.svg").write_text(frontier_picture(rows).svg(), encoding="utf-8")
-    models = compared(rows)
+def files(out: Path) -> Files:
+    """All pictures of the stored results, and the page of ten images where there is a showcase."""
+    results = json.loads((out / "mnist.json").read_text(encoding="utf-8"))
+    pictures = {"frontier": FRONTIER.picture(results["rows"])}
+    models = compared(results["rows"])
     if models:
-        (folder / "actions.svg").write_text(actions_picture(models).svg(), encoding="utf-8")
-        (folder / "rewards.svg").write_text(rewards_picture(models).svg(), encoding="utf-8")
+        pictures |= {"actions": actions_picture(models), "rewards": rewards_picture(models)}
+    if results["left"]:
+        pictures["left"] = failures_picture(results)
+    pages: Files = {}
+    if (out / "showcase.npz").exists():
+        showcase = Showcase.read(out / "showcase.npz").few()
+        pictures["ten-images"] = sheet(showcase)
+        pages = {"page.html": page(showcase)}
+    return {f"pictures/{name}.svg": picture.svg() for name, picture in pictures.items()} | pages
 
 
 def compared(rows: Sequence[Results]) -> dict[str, list[Results]]:
     """The paper's model as it is and the best of ours, whose caution is set by risk."""
-    theirs = by_model([row for row in rows if row["group"] == "paper"])
-    ours = by_model([row for row in rows if row["group"] == "ours" and not family(row["strategy"]).endswith("(c)")])
+    theirs = FRONTIER.by_model([row for row in rows if row["group"] == "paper"])
+    ours = FRONTIER.by_model(
+        [row for row in rows if row["group"] == "ours" and not family(row["strategy"]).endswith("(c)")]
+    )
     best = max(ours, key=lambda model: max(row["mean"] for row in ours[model]), default=None)
     return theirs | ({best: ours[best]} if best is not None else {})
 
@@ -61,7 +85,7 @@ def rewards_picture(models: dict[str, list[Results]]) -> Picture:
             left = MARGIN + at * (REWARD_PANEL + REWARD_GAP)
             elements += _rewards(row, Box(left + LABELS, y + 50, left + REWARD_PANEL, y + 50 + REWARD_HEIGHT))
         y += REWARD_HEIGHT + 104
-    words = "; ".join(told(row, "rewards") for rows in shown.values() for row in rows)
+    words = "; ".join(described(row, "rewards") for rows in shown.values() for row in rows)
     return Picture(width, y - 20, tuple(elements), title, words)
 
 
@@ -78,5 +102,7 @@ def _rewards(row: Results, panel: Box) -> list[Element]:
         Text.fitted(panel.left - LABELS, panel.top - 11, mean, REWARD_PANEL, 10, colour=SOFT),
         Area(tail, WARNING, opacity=0.12),
         *upwards(scale, panel),
-        *bars([max(own, RAREST) if own > 0 else 0.0 for own in row["rewards"]], panel, scale, colour_of(row), labels),
+        *bars(
+            [max(share, RAREST) if share > 0 else 0.0 for share in row["rewards"]], panel, scale, colour_of(row), labels
+        ),
     ]

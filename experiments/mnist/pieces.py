@@ -1,13 +1,13 @@
-"""Pieces of the experiment: one entry on one replication, kept as a file once it is done."""
+"""Pieces of the experiment: one entry on one replication, stored as a file once it is done."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.chosen import Kept
-from experiments.kept import folder_name, settings_of
+from experiments.chosen_actions import StoredChoices
 from experiments.mnist.data import Replication, Size
 from experiments.mnist.settings import BEST, Entry
+from experiments.pieces import folder_name, settings_of
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Piece:
         of = f"seed-{self.seed}/{self.size.images}-images-of-side-{self.size.side}"
         return folder / of / folder_name(self.entry.name) / f"{self.index:04d}.npz"
 
-    def load(self, folder: Path) -> Kept | None:
-        """What is kept, or None where there is nothing, or nothing whole, or the settings were others."""
-        return Kept.load(self.path(folder), self.fingerprint)
+    def load(self, folder: Path) -> StoredChoices | None:
+        """None where nothing complete is stored with these settings."""
+        return StoredChoices.load(self.path(folder), self.fingerprint)
 
-    def save(self, kept: Kept, folder: Path) -> None:
-        kept.save(self.path(folder), self.fingerprint)
+    def save(self, choices: StoredChoices, folder: Path) -> None:
+        choices.save(self.path(folder), self.fingerprint)
 
 
 def plan(entries: Iterable[Entry], indices: Iterable[int], size: Size, seed: int) -> list[Piece]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from experiments import entries
 from experiments.mnist.choices import Constant, Learnt, Method, PerAttribute, Uniform
 from experiments.mnist.data import BOUNDED, Size
 from prudent import (
@@ -87,16 +88,7 @@ PRINTED = {
 """What the paper prints (its first table) for `PAPER`: mean R ± and the count of R < −7 ±."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A method under a name; each of its strategies is a row of the tables."""
-
-    name: str
-    method: Method
-    group: Group
-
-    def row(self, strategy: str) -> str:
-        return f"{self.name}, {strategy}" if strategy else self.name
+Entry = entries.Entry[Method]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Ten test images on one sheet: what was seen, what it may have been, what each answer may bring, and the choices."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from experiments.mnist.cases import (
     CHART_HEIGHT,
@@ -12,17 +11,16 @@ from experiments.mnist.cases import (
     Case,
     Showcase,
     chart,
+    in_words,
     it_was,
     meaning,
     percent,
     signed,
     style,
-    told,
     verdict,
 )
 from experiments.mnist.choices import CAREFUL
 from experiments.mnist.images import DarkImages, Frame, Image, image_uri
-from experiments.mnist.page import page
 from prudent.show import INK, MARGIN, OTHERS, RULE, SOFT, Element, Line, Picture, Point, Text, text_width, wrapped
 
 WIDTH, SEEN, GUESS, GUESS_GAP, TRUTH, LINE = 920.0, 112.0, 50.0, 9.0, 42.0, 16.0
@@ -48,7 +46,7 @@ def sheet(showcase: Showcase) -> Picture:
         elements.append(Line(((MARGIN, y), (WIDTH - MARGIN, y)), RULE))
         elements += _row(case, showcase, y + 11)
         y += height
-    described = " ".join(told(case, showcase.strategies) for case in showcase.cases)
+    described = " ".join(in_words(case, showcase.strategies) for case in showcase.cases)
     return Picture(WIDTH, y + 6, tuple(elements), TITLE, described)
 
 
@@ -127,11 +125,3 @@ def _answers(case: Case, strategies: Sequence[str], top: float) -> list[Element]
             Text(WIDTH - MARGIN, y, verdict(reward), 11, "end", INK if bad else SOFT, bad),
         ]
     return elements
-
-
-def write_showcase(archive: Path, folder: Path) -> None:
-    """The cases of an archive as `ten-images.svg` in a folder of pictures, and as `page.html` beside that folder."""
-    showcase = Showcase.read(archive).few()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "ten-images.svg").write_text(sheet(showcase).svg(), encoding="utf-8")
-    (folder.parent / "page.html").write_text(page(showcase), encoding="utf-8")

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from experiments.chosen import Kept
+from experiments.chosen_actions import StoredChoices
+from experiments.entries import rows_of
 from experiments.mnist.aims import failures, most_careful
 from experiments.mnist.data import DIGITS, Replication
 from experiments.mnist.pieces import Piece
 from experiments.mnist.settings import GROUPS, THRESHOLD, Effort, Entry
-from experiments.pages import Results, plain, standard_error
+from experiments.results import Results, six_digits, standard_error
 
 PER = 1000
 Truths = dict[int, Replication]
@@ -46,12 +48,12 @@ class Outcome:
 
 
 def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Results:
-    """Every row, over the replications there are of it: at least two, and `replications` of it says how many."""
+    """Every row, over the replications that are stored of it (at least two; the row says how many)."""
     truths = {index: Replication.of(index, seed, effort.size) for index in range(replications)}
     entries = sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))
-    found = [(entry, _kept(entry, effort, seed, truths, folder)) for entry in entries]
-    rows = [row for entry, kept in found if len(kept) > 1 for row in _rows(entry, kept, truths)]
-    machines = dict.fromkeys(own.machine for _, kept in found for own in kept.values())
+    stored = [(entry, _stored(entry, effort, seed, truths, folder)) for entry in entries]
+    rows = [row for entry, kept in stored if len(kept) > 1 for row in rows_of(entry, kept, partial(_numbers, truths))]
+    machines = dict.fromkeys(choices.machine for _, kept in stored for choices in kept.values())
     return {
         "images": min(effort.size.images, len(truths[0].tested.labels) + len(truths[0].actions)),
         "side": effort.size.side,
@@ -60,7 +62,7 @@ def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Res
         "replications": replications,
         "seed": seed,
         "rows": rows,
-        "left": _left(rows, {entry.name: kept for entry, kept in found}, truths),
+        "left": _left(rows, {entry.name: kept for entry, kept in stored}, truths),
         "machine": ", ".join(machines),
     }
 
@@ -68,52 +70,44 @@ def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Res
 def showcase_of(effort: Effort, seed: int, folder: Path) -> dict[str, np.ndarray]:
     """The arrays of the showcase, or none where its piece was not run."""
     pieces = (Piece(entry, effort.size, seed, 0) for entry in effort.entries)
-    found = (piece.load(folder) for piece in pieces if piece.shows)
-    return next((kept.showcase for kept in found if kept is not None), {})
+    stored = (piece.load(folder) for piece in pieces if piece.shows)
+    return next((choices.showcase for choices in stored if choices is not None), {})
 
 
-def _left(rows: Sequence[Results], kept: dict[str, dict[int, Kept]], truths: Truths) -> Results | None:
+def _left(rows: Sequence[Results], kept: dict[str, dict[int, StoredChoices]], truths: Truths) -> Results | None:
     """What our most careful row of a good mean has left of disasters, image by image."""
     row = most_careful(rows)
     if row is None:
         return None
     pieces = kept[row["model"]]
-    actions = {index: own.actions[own.strategies.index(row["strategy"])] for index, own in pieces.items()}
+    actions = {index: one.actions[one.strategies.index(row["strategy"])] for index, one in pieces.items()}
     decisions = sum(map(len, actions.values()))
     return {"row": row["name"], "decisions": decisions, "images": failures(actions, truths)}
 
 
-def _kept(entry: Entry, effort: Effort, seed: int, truths: Truths, folder: Path) -> dict[int, Kept]:
+def _stored(entry: Entry, effort: Effort, seed: int, truths: Truths, folder: Path) -> dict[int, StoredChoices]:
     loaded = {index: Piece(entry, effort.size, seed, index).load(folder) for index in truths}
-    return {index: own for index, own in loaded.items() if own is not None}
+    return {index: choices for index, choices in loaded.items() if choices is not None}
 
 
-def _rows(entry: Entry, kept: dict[int, Kept], truths: Truths) -> list[Results]:
-    first = next(iter(kept.values()))
-    seconds = float(np.mean([own.fit_seconds + own.choose_seconds for own in kept.values()]))
-    rows = []
-    for at, strategy in enumerate(first.strategies):
-        outcomes = [Outcome.of(own.actions[at], truths[index]) for index, own in kept.items()]
-        name = {"name": entry.row(strategy), "group": entry.group, "model": entry.name, "strategy": strategy}
-        rows.append(name | _numbers(outcomes) | {"seconds": plain(seconds), "machine": first.machine})
-    return rows
-
-
-def _numbers(outcomes: Sequence[Outcome]) -> Results:
-    means, below = (np.array([value(own) for own in outcomes]) for value in (_mean, lambda own: own.below))
-    unseen = np.concatenate([own.unseen for own in outcomes])
+def _numbers(truths: Truths, actions: dict[int, np.ndarray]) -> Results:
+    outcomes = [Outcome.of(chosen, truths[index]) for index, chosen in actions.items()]
+    means, below = (
+        np.array([value(outcome) for outcome in outcomes]) for value in (_mean, lambda outcome: outcome.below)
+    )
+    unseen = np.concatenate([outcome.unseen for outcome in outcomes])
     return {
         "replications": len(outcomes),
-        "mean": plain(means.mean()),
-        "mean_error": plain(standard_error(means)),
-        "below": plain(below.mean()),
-        "below_error": plain(standard_error(below)),
-        "never_below": plain((below == 0).mean()),
-        "correct": plain(np.mean([own.correct for own in outcomes])),
+        "mean": six_digits(means.mean()),
+        "mean_error": six_digits(standard_error(means)),
+        "below": six_digits(below.mean()),
+        "below_error": six_digits(standard_error(below)),
+        "never_below": six_digits((below == 0).mean()),
+        "correct": six_digits(np.mean([outcome.correct for outcome in outcomes])),
         # in development every image is of the pool
-        "unseen_mean": plain(unseen.mean()) if len(unseen) else None,
-        "actions": [plain(share) for share in np.mean([own.actions for own in outcomes], axis=0)],
-        "rewards": [plain(share) for share in np.mean([own.distances for own in outcomes], axis=0)],
+        "unseen_mean": six_digits(unseen.mean()) if len(unseen) else None,
+        "actions": [six_digits(share) for share in np.mean([outcome.actions for outcome in outcomes], axis=0)],
+        "rewards": [six_digits(share) for share in np.mean([outcome.distances for outcome in outcomes], axis=0)],
     }
 
 

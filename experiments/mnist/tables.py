@@ -1,25 +1,17 @@
-"""From results to the pages: their tables are written by the run, and a test compares them."""
+"""From results to the tables of README.md and DETAILS.md."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from experiments import pages
-from experiments.mnist.aims import aims, failures_picture
-from experiments.mnist.pictures import write_pictures
+from experiments.mnist.aims import aims
 from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED
-from experiments.mnist.showcase import write_showcase
-from experiments.pages import Results, Table
+from experiments.results import Results
+from experiments.tables import NONE, Table, Tables, bold, marked, number, row_name
 
-PAGES = ("README.md", "DETAILS.md")
-OURS = "◆"
-NONE = "–"
 HEADS = ("row", "mean R", "R < −7 in 1000", "replications", "paper: mean R", "paper: R < −7")
 Row = dict[str, Any]
 
-TOLD = {
+SHOWN = {
     "ours": (
         "MaximumExpectedReward",
         *(f"TailAverse(risk={risk})" for risk in (0.2, 0.05, 0.01)),
@@ -27,7 +19,7 @@ TOLD = {
     ),
     "limit": ("MaximumExpectedReward", "TailAverse(risk=0.05)"),
 }
-"""The strategies on the first page; of the paper's settings and of what is trivial all are there."""
+"""The strategies on the first page; of the paper's settings and the trivial rules all are there."""
 
 
 def main_table(results: Results) -> Table:
@@ -37,21 +29,27 @@ def main_table(results: Results) -> Table:
         row
         for row in _ordered(results)
         if row["group"] in ("paper", "trivial")
-        or (row["model"] in (BEST, limit) and row["strategy"] in TOLD[row["group"]])
+        or (row["model"] in (BEST, limit) and row["strategy"] in SHOWN[row["group"]])
     ]
     best = max((row["mean"] for row in kept if row["group"] != "limit"), default=None)
     lines = [
-        (_marked(row), _bold(_mean(row), row["mean"] == best), _below(row), str(row["replications"]), *_printed(row))
+        (
+            row_name(row),
+            bold(_mean(row), row["mean"] == best),
+            _below(row),
+            str(row["replications"]),
+            *_printed(row),
+        )
         for row in kept
     ]
     return Table(HEADS, lines)
 
 
 def short_table(results: Results) -> Table:
-    """For the project's own page."""
+    """For the project's results page."""
     wanted = {BEST: ("MaximumExpectedReward", "TailAverse(risk=0.05)"), PAPER: tuple(PRINTED), "constant 5": ("",)}
     kept = [row for row in _ordered(results) if row["strategy"] in wanted.get(row["model"], ())]
-    lines = [(_marked(row), _mean(row), _below(row), str(row["replications"]), *_printed(row)) for row in kept]
+    lines = [(row_name(row), _mean(row), _below(row), str(row["replications"]), *_printed(row)) for row in kept]
     return Table(HEADS, lines)
 
 
@@ -59,7 +57,14 @@ def aims_table(results: Results) -> Table:
     """What was aimed at before anything was run, and what came of it."""
     heads = ("aim", "nearest row", "mean R", "R < −7 in 1000", "replications without any", "reached")
     lines = [
-        (words, _marked(row), _mean(row), _below(row), _percent(row["never_below"]), "yes" if reached else "no")
+        (
+            words,
+            row_name(row),
+            _mean(row),
+            _below(row),
+            _percent(row["never_below"]),
+            "yes" if reached else "no",
+        )
         for words, row, reached in aims(_ordered(results))
     ]
     return Table(heads, lines)
@@ -70,13 +75,13 @@ def left_table(results: Results) -> Table:
     left = (results["left"] or {"images": []})["images"]
     lines = [
         (
-            str(own["image"]),
-            str(own["digit"]),
-            ", ".join(map(str, own["answers"])),
-            str(own["below"]),
-            str(own["tested"]),
+            str(image["image"]),
+            str(image["digit"]),
+            ", ".join(map(str, image["answers"])),
+            str(image["below"]),
+            str(image["tested"]),
         )
-        for own in left
+        for image in left
     ]
     return Table(("image", "it was", "answered", "tests with R < −7", "tests"), lines)
 
@@ -85,12 +90,12 @@ def every_table(results: Results) -> Table:
     heads = ("mean R", "R < −7 in 1000", "never below −7", "right answers", "mean R on unseen images", "replications")
     lines = [
         (
-            _marked(row),
+            row_name(row),
             _mean(row),
             _below(row),
             _percent(row["never_below"]),
             _percent(row["correct"]),
-            NONE if row["unseen_mean"] is None else _number(row["unseen_mean"]),
+            NONE if row["unseen_mean"] is None else number(row["unseen_mean"]),
             str(row["replications"]),
         )
         for row in _ordered(results)
@@ -102,7 +107,7 @@ def shares_table(key: str) -> Callable[[Results], Table]:
     """How often each of ten things happened: an action, or a distance."""
 
     def table(results: Results) -> Table:
-        lines = [(_marked(row), *(_percent(share) for share in row[key])) for row in _ordered(results)]
+        lines = [(row_name(row), *(_percent(share) for share in row[key])) for row in _ordered(results)]
         return Table(("row", *(str(digit) for digit in range(10))), lines)
 
     return table
@@ -111,8 +116,7 @@ def shares_table(key: str) -> Callable[[Results], Table]:
 def seconds_table(results: Results) -> Table:
     rows = {row["model"]: row for row in reversed(_ordered(results)) if row["group"] != "trivial"}
     lines = [
-        (_marked(row | {"name": model}), f"{row['seconds']:.1f}", row["machine"])
-        for model, row in reversed(rows.items())
+        (marked(model, row["group"]), f"{row['seconds']:.1f}", row["machine"]) for model, row in reversed(rows.items())
     ]
     return Table(("model", "seconds for one replication", "machine"), lines)
 
@@ -123,7 +127,7 @@ def runs_table(results: Results) -> Table:
     return Table(heads, [tuple(str(results[key]) for key in keys)])
 
 
-TABLES: dict[str, Callable[[Results], Table]] = {
+TABLES: Tables = {
     "digits": main_table,
     "mnist": short_table,
     "aims": aims_table,
@@ -136,28 +140,6 @@ TABLES: dict[str, Callable[[Results], Table]] = {
 }
 
 
-def filled(page: str, results: Results) -> str:
-    """The page with every table between its marks written anew."""
-    return pages.filled(page, TABLES, results)
-
-
-def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
-    """Renew the tables, the pictures and the showcase of the experiment's pages, where the folder of `out` has them."""
-    if showcase:
-        np.savez_compressed(out / "showcase.npz", **showcase)
-    folder = out.parent
-    if not all((folder / name).exists() for name in PAGES):
-        return
-    project = [folder.parents[1] / "docs" / "results.md"] if folder.resolve() == Path(__file__).parent else []
-    for page in (*(folder / name for name in PAGES), *project):
-        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
-    write_pictures(results, folder / "pictures")
-    if results["left"]:
-        (folder / "pictures" / "left.svg").write_text(failures_picture(results).svg(), encoding="utf-8")
-    if showcase:
-        write_showcase(out / "showcase.npz", folder / "pictures")
-
-
 # --- parts ---
 
 
@@ -166,13 +148,8 @@ def _ordered(results: Results) -> Sequence[Row]:
     return sorted(results["rows"], key=lambda row: GROUPS.index(row["group"]))
 
 
-def _marked(row: Row) -> str:
-    name: str = row["name"]
-    return {"ours": f"{OURS} {name}", "limit": f"*{name}*"}.get(row["group"], name)
-
-
 def _mean(row: Row) -> str:
-    return f"{_number(row['mean'])} ± {row['mean_error']:.3f}"
+    return f"{number(row['mean'])} ± {row['mean_error']:.3f}"
 
 
 def _below(row: Row) -> str:
@@ -180,20 +157,12 @@ def _below(row: Row) -> str:
 
 
 def _printed(row: Row) -> tuple[str, str]:
-    """What the paper has in the place of a row."""
+    """What the paper prints for a row."""
     if row["model"] != PAPER or row["strategy"] not in PRINTED:
         return "", ""
     mean, mean_error, below, below_error = PRINTED[row["strategy"]]
-    return f"{_number(mean, 2)} ± {mean_error:.2f}", f"{below:.1f} ± {below_error:.2f}"
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{number(mean, 2)} ± {mean_error:.2f}", f"{below:.1f} ± {below_error:.2f}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _bold(text: str, really: bool) -> str:
-    return f"**{text}**" if really else text

@@ -1,11 +1,12 @@
 """Insulin doses for meals, the paper's third table, by one command that can be stopped and resumed.
+`python -m docs.build` then writes the tables.
 
 python -m experiments.t1d                                     everything; what was done before is not done again
 python -m experiments.t1d --mechanism mcar                    only cells that are missing completely at random
 python -m experiments.t1d --size small                        fewer meals and smaller networks: minutes on two cores
 python -m experiments.t1d --entries CausalPVAE LR1 --from 10 --to 20      some of it; several may run at once
 python -m experiments.t1d --seed 7 --replications 3           development: seed 0 is the test
-python -m experiments.t1d --tables-only                       results, tables and pictures from the pieces there are
+python -m experiments.t1d --tables-only                       results and pictures from the pieces there are
 python -m experiments.t1d --ohio DIR --out FOLDER             the same with a simulator learnt from OhioT1DM files
 """
 
@@ -14,15 +15,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.command import Command, answered
-from experiments.kept import tell_failures
-from experiments.pages import Results
+from experiments.command import Command, answered, store, store_showcase, write_files
+from experiments.pieces import report_failures
+from experiments.results import Results
 from experiments.t1d import settings
 from experiments.t1d.data import MECHANISMS, Clinic, OhioClinic, VirtualClinic, world_of
-from experiments.t1d.pictures import write_pictures
+from experiments.t1d.pictures import files
 from experiments.t1d.pieces import plan, run
 from experiments.t1d.summary import showcase_of, summarise
-from experiments.t1d.tables import main_table, verdict_table, write_page
+from experiments.t1d.tables import main_table, verdict_table
 from prudent.errors import InputProblem
 
 RESULTS = Path(__file__).parent / "results"
@@ -45,7 +46,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.set_defaults(pieces=None)
     options = parser.parse_args(arguments)
     if options.ohio and options.out is None:
-        raise InputProblem("What --ohio finds must not lie in the project; name a folder for it with --out.")
+        raise InputProblem("Results of --ohio must not lie in the project; name a folder for them with --out.")
     if options.pieces is None:
         options.pieces = options.out / "pieces" if options.ohio else usual
     return COMMAND.completed(options)
@@ -74,32 +75,30 @@ def _run(options: argparse.Namespace) -> int:
     check(options)
     effort, clinics = settings.EFFORTS[options.size], clinics_of(options)
     if options.ohio:
-        # files that cannot be read are told of at once, and not by every piece
+        # files that cannot be read are reported once, before any piece runs
         world_of(clinics[0], options.seed)
     failures = []
     if not options.tables_only:
-        asked = [clinic for clinic in clinics if options.ohio or clinic.name in options.mechanism]
+        requested = [clinic for clinic in clinics if options.ohio or clinic.name in options.mechanism]
         indices = range(options.start, options.stop)
-        pieces = plan(asked, COMMAND.asked_for(options), indices, effort.size, options.seed)
+        pieces = plan(requested, COMMAND.requested(options), indices, effort.size, options.seed)
         failures = run(pieces, options.pieces, options.machine)
     results = summarise(effort, clinics, options.replications, options.seed, options.pieces)
-    stored = COMMAND.store(results, options, _counts)
-    shown = showcase_of(effort, clinics, options.seed, options.pieces)
-    if options.ohio:
-        write_pictures(results, shown, options.out / "pictures")
-    else:
-        write_page(results, shown, options.out)
-    for clinic, own in results["clinics"].items():
-        print(f"\n{own['title']}\n\n{main_table(results, clinic).markdown()}")
+    stored = store("t1d", results, options, _counts)
+    store_showcase(showcase_of(effort, clinics, options.seed, options.pieces), options.out)
+    # nothing learnt from OhioT1DM may be written outside of --out
+    write_files(files(options.out), options.out if options.ohio else options.out.parent)
+    for name, clinic in results["clinics"].items():
+        print(f"\n{clinic['title']}\n\n{main_table(results, name).markdown()}")
     print(f"\n{verdict_table(results).markdown()}\n\nin full: {stored}")
-    return tell_failures(failures)
+    return report_failures(failures)
 
 
 def _counts(results: Results) -> dict[str, int]:
     return {
-        f"{row['name']}, {clinic}": row["replications"]
-        for clinic, own in results["clinics"].items()
-        for row in own["rows"]
+        f"{row['name']}, {name}": row["replications"]
+        for name, clinic in results["clinics"].items()
+        for row in clinic["rows"]
     }
 
 

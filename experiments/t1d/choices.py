@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from experiments.chosen import Chosen, chosen_actions, name_of
-from experiments.kept import Told
+from experiments.chosen_actions import Chosen, chosen_actions, name_of
+from experiments.pieces import Progress
 from experiments.rivals.actions import LoggedDecisions, Rival
 from experiments.t1d.data import Replication
 from prudent import CPVAE, SPVAE, CausalPVAE, Search
@@ -15,14 +15,14 @@ from prudent.decide import Strategy
 
 
 class Method(Protocol):
-    def choose(self, replication: Replication, told: Told) -> Chosen: ...
+    def choose(self, replication: Replication, progress: Progress) -> Chosen: ...
 
 
 @dataclass(frozen=True)
 class Constant:
     """The same dose for every meal: each dose is a row."""
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
         units = replication.units
         doses = np.arange(len(units))[:, None]
         names = tuple(f"{unit:g} units" for unit in units)
@@ -33,9 +33,9 @@ class Constant:
 class Uniform:
     """Any dose, at random."""
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
         meals, doses = replication.tested.theta.shape
-        random = np.random.default_rng([replication.draw.own_seed, doses])
+        random = np.random.default_rng([replication.draw.fit_seed, doses])
         return Chosen(("",), random.integers(doses, size=(1, meals)))
 
 
@@ -43,7 +43,7 @@ class Uniform:
 class AsLogged:
     """What the clinic gave."""
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
         return Chosen(("",), replication.tested.actions[None])
 
 
@@ -51,7 +51,7 @@ class AsLogged:
 class Oracle:
     """The best dose by the truth."""
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
         return Chosen(("",), replication.tested.theta.argmax(axis=1)[None])
 
 
@@ -59,7 +59,7 @@ class Oracle:
 class BolusCalculator:
     """The rule that clinics and pumps use, with gaps filled by the means of the log, and the nearest dose there is."""
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
         from prudent.worlds.insulin.clinic import calculated_bolus, nearest
 
         cells = replication.tested.values
@@ -70,17 +70,17 @@ class BolusCalculator:
 
 @dataclass(frozen=True)
 class Rivals:
-    """One rival in some variants, each a row under its own name."""
+    """One rival in some variants, each a row."""
 
     variants: tuple[tuple[str, Rival], ...]
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
-        part, seed = replication.learnt_from, replication.draw.own_seed
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
+        part, seed = replication.learnt_from, replication.draw.fit_seed
         numeric, doses = np.zeros(part.values.shape[1], bool), len(replication.units)
         log = LoggedDecisions.of(part.values, numeric, part.actions, part.rewards, doses)
         actions, fitting, choosing = [], 0.0, 0.0
         for at, (_, rival) in enumerate(self.variants):
-            told(at, len(self.variants))
+            progress(at, len(self.variants))
             begun = time.perf_counter()
             fitted = rival.fit(log, seed=seed)
             learnt = time.perf_counter()
@@ -93,8 +93,8 @@ class Rivals:
 class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
-    completions: of every test meal, and worse ones are not searched for: every strategy sees the same. complete: learn
-    from and choose for records without gaps. doubt, noise: see `Policy`.
+    completions: of every test meal; worse ones are not searched for, so that every strategy sees the same. complete:
+    learn from and choose for records without gaps. doubt, noise: see `Policy`.
     """
 
     model: CausalPVAE | SPVAE | CPVAE
@@ -104,12 +104,12 @@ class Learnt:
     doubt: float = 0.0
     noise: float = 0.0
 
-    def choose(self, replication: Replication, told: Told) -> Chosen:
-        kept = replication.model(self.model, self.complete, told)
-        fitted, begun = kept.fitted, time.perf_counter()
+    def choose(self, replication: Replication, progress: Progress) -> Chosen:
+        stored = replication.model(self.model, self.complete, progress)
+        fitted, begun = stored.fitted, time.perf_counter()
         search = Search(steps=0)
         bold = fitted.policy(completions=self.completions, search=search, doubt=self.doubt, noise=self.noise)
         policies = [replace(bold, strategy=strategy) for strategy in self.strategies]
         actions = chosen_actions(policies, replication.cases(self.complete))
         names = tuple(name_of(strategy) for strategy in self.strategies)
-        return Chosen(names, actions, kept.seconds, time.perf_counter() - begun, fitted, kept.machine)
+        return Chosen(names, actions, stored.seconds, time.perf_counter() - begun, fitted, stored.machine)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.order import representatives
+from experiments.strategy_order import representatives
 from prudent.show import FADED, INK, MARGIN, SOFT, Box, Element, Line, Picture, Text, wrapped
 from prudent.worlds.insulin import pictures
 from prudent.worlds.insulin.pictures import NOT_RECORDED, Course, glucose_panel, glucose_scale, recorded
@@ -25,15 +25,16 @@ def curves_picture(showcase: dict[str, Any]) -> Picture:
         elements.append(Text(MARGIN, y, line, 11, colour=SOFT))
         y += 15
     y += 34
-    told = []
+    descriptions = []
     for meal in range(len(showcase["why"])):
         courses = courses_of(showcase, meal)
         panel = Box(MARGIN + RECORD + 34, y, WIDTH - MARGIN - LABELS, y + HEIGHT)
         elements += _record(showcase, meal, y) + glucose_panel(courses, panel, WIDTH)
         elements += _labels(courses, panel)
-        told.append(f"{showcase['why'][meal]}: " + "; ".join(" ".join(_lines(own)) for own in courses))
+        lines = "; ".join(" ".join(_lines(course)) for course in courses)
+        descriptions.append(f"{showcase['why'][meal]}: {lines}")
         y += HEIGHT + APART
-    return Picture(WIDTH, y - APART + 56, tuple(elements), TITLE, ". ".join(told))
+    return Picture(WIDTH, y - APART + 56, tuple(elements), TITLE, ". ".join(descriptions))
 
 
 def courses_of(showcase: dict[str, Any], meal: int) -> list[Course]:
@@ -44,8 +45,8 @@ def courses_of(showcase: dict[str, Any], meal: int) -> list[Course]:
 
 
 def _lines(course: Course) -> list[str]:
-    told = f"{course.units:g} units: R {course.reward:.2f}, lowest {course.lowest:.0f}".replace("-", "−")
-    return [told, *wrapped(", ".join(course.who), LABELS - 16, 10)]
+    first = f"{course.units:g} units: R {course.reward:.2f}, lowest {course.lowest:.0f}".replace("-", "−")
+    return [first, *wrapped(", ".join(course.who), LABELS - 16, 10)]
 
 
 def _record(showcase: dict[str, Any], meal: int, top: float) -> list[Element]:
@@ -58,8 +59,8 @@ def _record(showcase: dict[str, Any], meal: int, top: float) -> list[Element]:
         y += 18
     y += 6
     for words, cell in recorded(showcase["names"], showcase["full"][meal], showcase["observed"][meal]):
-        told, value = (FADED, FADED) if cell == NOT_RECORDED else (SOFT, INK)
-        elements.append(Text.fitted(MARGIN, y, words, 124, 11, colour=told))
+        name, value = (FADED, FADED) if cell == NOT_RECORDED else (SOFT, INK)
+        elements.append(Text.fitted(MARGIN, y, words, 124, 11, colour=name))
         elements.append(Text.fitted(MARGIN + 130, y, cell, RECORD - 124, 11, colour=value))
         y += 18
     return elements
@@ -68,22 +69,22 @@ def _record(showcase: dict[str, Any], meal: int, top: float) -> list[Element]:
 def _labels(courses: Sequence[Course], panel: Box) -> list[Element]:
     """Right of the panel, as near to the end of each curve as the others allow, top to bottom as the curves end."""
     up = glucose_scale(courses, panel)
-    order = sorted(courses, key=lambda own: -float(own.glucose[-1]))
-    heights = [LABEL_LINE * len(_lines(own)) + 6 for own in order]
+    order = sorted(courses, key=lambda course: -float(course.glucose[-1]))
+    heights = [LABEL_LINE * len(_lines(course)) + 6 for course in order]
     places: list[float] = []
-    for own, height in zip(order, heights, strict=True):
-        wanted = up(float(own.glucose[-1])) - height / 2
+    for course, height in zip(order, heights, strict=True):
+        wanted = up(float(course.glucose[-1])) - height / 2
         places.append(max([wanted, panel.top - 16, *([places[-1] + heights[len(places) - 1]] if places else [])]))
-    # what ran over the bottom moves up, and pushes those above it
+    # labels below the bottom move up, and push those above them
     floor = panel.bottom + 44
     for at in reversed(range(len(places))):
         places[at] = min(places[at], floor - heights[at])
         floor = places[at]
     elements: list[Element] = []
-    for own, place in zip(order, places, strict=True):
-        end, y = up(float(own.glucose[-1])), place + 11
-        elements.append(Line(((panel.right + 2, end), (panel.right + 12, y - 4)), own.colour, 0.8))
-        for at, line in enumerate(_lines(own)):
-            size, colour = (11, own.colour) if at == 0 else (10, SOFT)
+    for course, place in zip(order, places, strict=True):
+        end, y = up(float(course.glucose[-1])), place + 11
+        elements.append(Line(((panel.right + 2, end), (panel.right + 12, y - 4)), course.colour, 0.8))
+        for at, line in enumerate(_lines(course)):
+            size, colour = (11, course.colour) if at == 0 else (10, SOFT)
             elements.append(Text(panel.right + 16, y + LABEL_LINE * at, line, size, colour=colour, bold=at == 0))
     return elements

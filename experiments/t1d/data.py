@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from experiments.kept import Told, read_arrays, this_machine, write_arrays
+from experiments.pieces import Progress, read_arrays, this_machine, write_arrays
 from prudent import Log, load
 from prudent.models import Fitted
 
@@ -33,7 +33,7 @@ class World(Protocol):
 
 
 class Clinic(Protocol):
-    """Where meals come from, by plain values. `without` names the entries that make no sense there."""
+    """Where meals come from, in plain values. `without` names the entries that make no sense there."""
 
     @property
     def name(self) -> str: ...
@@ -46,7 +46,7 @@ class Clinic(Protocol):
 
 @dataclass(frozen=True)
 class VirtualClinic:
-    """Virtual patients; how cells go missing is its name. Every seed has a clinician of its own."""
+    """Virtual patients; its name says how cells go missing. Every seed has its own clinician."""
 
     name: str = "mcar"
     gaps: float = 0.3
@@ -68,9 +68,9 @@ class VirtualClinic:
 
 @dataclass(frozen=True)
 class OhioClinic:
-    """The paper's own experiment: a simulator that is learnt from a folder of OhioT1DM files.
+    """The paper's experiment: a simulator that is learnt from a folder of OhioT1DM files.
 
-    digest: of the files, which are what matters; where they lie does not.
+    digest: of the files; their contents matter, their place does not.
     """
 
     folder: Path = field(repr=False)
@@ -111,7 +111,7 @@ class Size:
 @dataclass(frozen=True, eq=False)
 class Part:
     """Meals: records without gaps and as they are (NaN in the gaps), for every dose the reward and the lowest glucose
-    (NaN where a world does not tell), and the dose numbers of the log with their rewards."""
+    (NaN where a world does not know it), and the dose numbers of the log with their rewards."""
 
     full: np.ndarray
     values: np.ndarray
@@ -138,7 +138,7 @@ def world_of(clinic: Clinic, seed: int) -> World:
 
 @dataclass(frozen=True)
 class Draw:
-    """Which meals: so that the same are drawn everywhere, and learning and test never share any."""
+    """Which meals: the same are drawn everywhere, and learning and test never share any."""
 
     clinic: Clinic
     size: Size
@@ -146,7 +146,7 @@ class Draw:
     index: int
 
     @property
-    def own_seed(self) -> int:
+    def fit_seed(self) -> int:
         """For what is learnt: no two replications of any seed share it."""
         return 10_000 * self.seed + self.index
 
@@ -156,7 +156,7 @@ class Draw:
         >>> draw.sample_seed(LEARNT), draw.sample_seed(TESTED)
         (20004, 20005)
         """
-        return 2 * self.own_seed + part
+        return 2 * self.fit_seed + part
 
     @property
     def world(self) -> World:
@@ -173,28 +173,28 @@ class Draw:
         return self.world.sample(rows, seed=self.sample_seed(part))
 
     def part(self, part: int, folder: Path) -> Part:
-        """From the folder, where it is kept once it was simulated."""
+        """From the folder, where it is stored once it was simulated."""
         path = folder / self.place / "meals" / f"{self.index:04d}-{('learnt', 'tested')[part]}.npz"
         fingerprint = f"{self.clinic}, {self.size}, seed {self.sample_seed(part)}"
-        kept = read_arrays(path, fingerprint)
-        if kept is None:
+        arrays = read_arrays(path, fingerprint)
+        if arrays is None:
             drawn = Part.of(self.sample(part))
-            kept = {field.name: getattr(drawn, field.name) for field in fields(drawn)}
-            write_arrays(path, fingerprint, kept)
-        return Part(**kept)
+            arrays = {field.name: getattr(drawn, field.name) for field in fields(drawn)}
+            write_arrays(path, fingerprint, arrays)
+        return Part(**arrays)
 
 
 @dataclass(frozen=True, eq=False)
-class KeptModel:
-    """A model, and how long it took to learn on which machine, whenever that was."""
+class StoredModel:
+    """A model, and how long it took to learn on which machine."""
 
     fitted: Fitted
     seconds: float
     machine: str
 
     @classmethod
-    def load(cls, path: Path, machine: str) -> "KeptModel | None":
-        """None where none is kept. Of one without seconds beside it only the loading can be told, on this machine."""
+    def load(cls, path: Path, machine: str) -> "StoredModel | None":
+        """None where none is stored. Without stored seconds, those of loading it on this machine count."""
         if not (path / "model.json").exists():
             return None
         begun = time.perf_counter()
@@ -227,17 +227,17 @@ class Replication:
         models = folder / draw.place / "models"
         return cls(draw, draw.part(LEARNT, folder), draw.part(TESTED, folder), models, machine)
 
-    def model(self, settings: Any, complete: bool, told: Told) -> KeptModel:
-        """Learnt from the log, and kept: another strategy needs no other model."""
+    def model(self, settings: Any, complete: bool, progress: Progress) -> StoredModel:
+        """Learnt from the log, and stored: another strategy does not need another model."""
         words = f"{settings}, {complete}, {self.draw}, {self.learnt_from.rewards.sum()}"
         path = self.models / hashlib.sha256(words.encode()).hexdigest()[:20]
-        found = KeptModel.load(path, self.machine)
-        if found is None:
+        stored = StoredModel.load(path, self.machine)
+        if stored is None:
             begun = time.perf_counter()
-            fitted = settings.fit(self.log(complete), seed=self.draw.own_seed, progress=told)
-            found = KeptModel(fitted, time.perf_counter() - begun, self.machine)
-            found.save(path)
-        return found
+            fitted = settings.fit(self.log(complete), seed=self.draw.fit_seed, progress=progress)
+            stored = StoredModel(fitted, time.perf_counter() - begun, self.machine)
+            stored.save(path)
+        return stored
 
     @property
     def units(self) -> tuple[float, ...]:

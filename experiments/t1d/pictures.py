@@ -1,12 +1,13 @@
 """Pictures of the results: mean against tail for all rows, which doses are given, and glucose after a few meals."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from experiments.bars import Histograms
-from experiments.frontier import Aim, Axis, Frontier
-from experiments.pages import Results
+from experiments.command import Files, read_showcase
+from experiments.frontier_picture import Aim, Axis, Frontier
+from experiments.histogram_picture import Histograms
+from experiments.results import Results
 from experiments.t1d.curves import curves_picture
 from experiments.t1d.settings import BEST
 from experiments.t1d.verdict import best, rivals_of
@@ -18,14 +19,16 @@ TOGETHER = {"trivial": "no model", "rival": "rivals", "limit": "what no log tell
 MOST_RIVALS = 3
 
 
-def write_pictures(results: Results, showcase: dict[str, Any], folder: Path) -> None:
-    """`frontier-….svg` and `doses-….svg` of every clinic, and `curves.svg` where there is a showcase."""
-    folder.mkdir(parents=True, exist_ok=True)
+def files(out: Path) -> Files:
+    """Two pictures of every clinic in the stored results, and the glucose curves where there is a showcase."""
+    results = json.loads((out / "t1d.json").read_text(encoding="utf-8"))
+    pictures = {}
     for name, clinic in results["clinics"].items():
-        (folder / f"frontier-{name}.svg").write_text(frontier_picture(clinic).svg(), encoding="utf-8")
-        (folder / f"doses-{name}.svg").write_text(doses_picture(clinic).svg(), encoding="utf-8")
+        pictures |= {f"frontier-{name}": frontier_picture(clinic), f"doses-{name}": doses_picture(clinic)}
+    showcase = read_showcase(out)
     if showcase:
-        (folder / "curves.svg").write_text(curves_picture(showcase).svg(), encoding="utf-8")
+        pictures["curves"] = curves_picture(showcase)
+    return {f"pictures/{name}.svg": picture.svg() for name, picture in pictures.items()}
 
 
 def frontier_picture(clinic: Results) -> Picture:

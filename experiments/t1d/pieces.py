@@ -1,11 +1,11 @@
-"""Pieces of the experiment: one entry on one replication of one clinic, kept as a file once it is done."""
+"""Pieces of the experiment: one entry on one replication of one clinic, stored as a file once it is done."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments import kept
-from experiments.chosen import Kept
+from experiments import pieces
+from experiments.chosen_actions import StoredChoices
 from experiments.t1d.data import Clinic, Draw, Replication, Size, VirtualClinic
 from experiments.t1d.settings import BEST, Entry
 from experiments.t1d.showcase import showcase
@@ -34,28 +34,28 @@ class Piece:
     @property
     def fingerprint(self) -> str:
         """What the choices depend on: other settings are run anew."""
-        settings, draw = kept.settings_of(self.entry.name, self.entry.method), self.draw
+        settings, draw = pieces.settings_of(self.entry.name, self.entry.method), self.draw
         return f"{settings}, {draw.clinic}, {draw.size}, seed {draw.seed}{', with showcase' * self.shows}"
 
     def path(self, folder: Path) -> Path:
-        return folder / self.draw.place / kept.folder_name(self.entry.name) / f"{self.draw.index:04d}.npz"
+        return folder / self.draw.place / pieces.folder_name(self.entry.name) / f"{self.draw.index:04d}.npz"
 
-    def load(self, folder: Path) -> Kept | None:
-        return Kept.load(self.path(folder), self.fingerprint)
+    def load(self, folder: Path) -> StoredChoices | None:
+        return StoredChoices.load(self.path(folder), self.fingerprint)
 
-    def work(self, folder: Path, machine: str, told: kept.Told) -> None:
+    def work(self, folder: Path, machine: str, progress: pieces.Progress) -> None:
         replication = Replication.of(self.draw, folder, machine)
-        chosen = self.entry.method.choose(replication, told)
-        own = Kept.of(chosen, machine, *replication.tested.theta.shape)
+        chosen = self.entry.method.choose(replication, progress)
+        choices = StoredChoices.of(chosen, machine, *replication.tested.theta.shape)
         if self.shows:
-            own = replace(own, showcase=showcase(chosen, replication))
-        own.save(self.path(folder), self.fingerprint)
+            choices = replace(choices, showcase=showcase(chosen, replication))
+        choices.save(self.path(folder), self.fingerprint)
 
 
 def plan(
     clinics: Iterable[Clinic], entries: Sequence[Entry], indices: Iterable[int], size: Size, seed: int
 ) -> list[Piece]:
-    """Entry by entry, so that each is told of in one line."""
+    """Entry by entry, so that each is reported in one line."""
     numbers = list(indices)
     return [
         Piece(entry, Draw(clinic, size, seed, index))
@@ -66,5 +66,5 @@ def plan(
     ]
 
 
-def run(pieces: Sequence[Piece], folder: Path, machine: str) -> list[kept.Failure[Piece]]:
-    return kept.run(pieces, folder, lambda piece, told: piece.work(folder, machine, told))
+def run(requested: Sequence[Piece], folder: Path, machine: str) -> list[pieces.Failure[Piece]]:
+    return pieces.run(requested, folder, lambda piece, progress: piece.work(folder, machine, progress))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from experiments import entries
 from experiments.rivals.actions import (
     GANITE,
     ActionAsFeature,
@@ -81,8 +82,8 @@ PRINTED = {
 # --- ours ---
 
 LONG_TRAINING = Training(batch=256, rounds=400, patience=100)
-"""Of ours and of the partial VAE that completes records for rivals: the library's own training ends while the held-out
-bound of development meals still rises, and both gain much by going on."""
+"""Of ours and of the partial VAE that completes records for rivals: with the package's default training the held-out
+bound of development meals still rises at the end, and both gain much by going on."""
 OURS_MODEL = CausalPVAE(members=4, ordered=True, varying_noise=True, training=LONG_TRAINING)
 OURS_COMPLETIONS = 256
 OURS_STRATEGIES: tuple[Strategy, ...] = (
@@ -104,16 +105,7 @@ LOWER_BOUNDS = {"noise=0.5": (0.0, 0.5), "doubt=1": (1.0, 0.0), "doubt=1, noise=
 """How much doubt and noise is taken off every price before a strategy chooses, see `Policy`."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A method under a name; each of its strategies, or variants, is a row of the tables."""
-
-    name: str
-    method: Method
-    group: Group
-
-    def row(self, strategy: str) -> str:
-        return f"{self.name}, {strategy}" if strategy else self.name
+Entry = entries.Entry[Method]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.chosen import Chosen
+from experiments.chosen_actions import Chosen
 from experiments.t1d.data import TESTED, Replication
 from prudent.worlds.insulin.pictures import telling_meals
 
@@ -32,8 +32,8 @@ def showcase(chosen: Chosen, replication: Replication) -> dict[str, np.ndarray]:
 def shown_meals(chosen: Chosen, theta: np.ndarray, age: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """As `telling_meals` picks them, caution against the expected reward."""
     bold, careful = (chosen.actions[_at(chosen, name)] for name in (BOLD, CAREFUL))
-    found = telling_meals(theta, bold, careful, age)
-    return np.array(list(found)), list(found.values())
+    reasons = telling_meals(theta, bold, careful, age)
+    return np.array(list(reasons)), list(reasons.values())
 
 
 def _at(chosen: Chosen, name: str) -> int:

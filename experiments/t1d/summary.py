@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from experiments.chosen import Kept
-from experiments.pages import Results, plain, standard_error
+from experiments.chosen_actions import StoredChoices
+from experiments.entries import rows_of
+from experiments.results import Results, six_digits, standard_error
 from experiments.t1d.choices import Rivals
 from experiments.t1d.data import TESTED, Clinic, Draw, Part
 from experiments.t1d.pieces import Piece
@@ -49,14 +51,14 @@ class Outcome:
 
 
 def summarise(effort: Effort, clinics: Sequence[Clinic], replications: int, seed: int, folder: Path) -> Results:
-    """Every row of every clinic, over the replications there are of it: at least two, and it says how many."""
-    found = {clinic.name: _clinic(effort, clinic, replications, seed, folder) for clinic in clinics}
+    """Every row of every clinic, over the replications that are stored of it (at least two; the row says how many)."""
+    every = {clinic.name: _clinic(effort, clinic, replications, seed, folder) for clinic in clinics}
     return {
         "learnt_from": effort.size.learnt_from,
         "tested": effort.size.tested,
         "replications": replications,
         "seed": seed,
-        "clinics": {name: own for name, own in found.items() if own["rows"]},
+        "clinics": {name: clinic for name, clinic in every.items() if clinic["rows"]},
     }
 
 
@@ -64,21 +66,21 @@ def _clinic(effort: Effort, clinic: Clinic, replications: int, seed: int, folder
     draws = {index: Draw(clinic, effort.size, seed, index) for index in range(replications)}
     entries = sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))
     entries = [entry for entry in entries if entry.name not in clinic.without]
-    kept = [(entry, _kept(entry, draws, folder)) for entry in entries]
-    kept = [(entry, own) for entry, own in kept if len(own) > 1]
-    wanted = sorted({index for _, own in kept for index in own})
+    stored = [(entry, _stored(entry, draws, folder)) for entry in entries]
+    stored = [(entry, choices) for entry, choices in stored if len(choices) > 1]
+    wanted = sorted({index for _, choices in stored for index in choices})
     truths = {index: draws[index].part(TESTED, folder) for index in wanted}
     units = draws[0].world.units
-    rows = [row for entry, own in kept for row in _rows(entry, own, truths, units)]
+    rows = [row for entry, choices in stored for row in rows_of(entry, choices, partial(_numbers, truths, units))]
     rivals = [name for entry in entries if entry.group == "rival" for name in _names(entry)]
-    return {"title": clinic.title, "units": [plain(unit) for unit in units], "rivals": rivals, "rows": rows}
+    return {"title": clinic.title, "units": [six_digits(unit) for unit in units], "rivals": rivals, "rows": rows}
 
 
 def showcase_of(effort: Effort, clinics: Sequence[Clinic], seed: int, folder: Path) -> dict[str, np.ndarray]:
     """The arrays of the showcase, or none where its piece was not run."""
     pieces = (Piece(entry, Draw(clinic, effort.size, seed, 0)) for clinic in clinics for entry in effort.entries)
-    found = (piece.load(folder) for piece in pieces if piece.shows)
-    return next((kept.showcase for kept in found if kept is not None), {})
+    stored = (piece.load(folder) for piece in pieces if piece.shows)
+    return next((choices.showcase for choices in stored if choices is not None), {})
 
 
 def _names(entry: Entry) -> list[str]:
@@ -87,36 +89,26 @@ def _names(entry: Entry) -> list[str]:
     return [entry.row(variant) for variant in variants]
 
 
-def _kept(entry: Entry, draws: dict[int, Draw], folder: Path) -> dict[int, Kept]:
+def _stored(entry: Entry, draws: dict[int, Draw], folder: Path) -> dict[int, StoredChoices]:
     loaded = {index: Piece(entry, draw).load(folder) for index, draw in draws.items()}
-    return {index: own for index, own in loaded.items() if own is not None}
+    return {index: choices for index, choices in loaded.items() if choices is not None}
 
 
-def _rows(entry: Entry, kept: dict[int, Kept], truths: Truths, units: Sequence[float]) -> list[Results]:
-    first = next(iter(kept.values()))
-    seconds = float(np.mean([own.fit_seconds + own.choose_seconds for own in kept.values()]))
-    rows = []
-    for at, strategy in enumerate(first.strategies):
-        outcomes = {index: Outcome.of(own.actions[at], truths[index], units) for index, own in kept.items()}
-        name = {"name": entry.row(strategy), "group": entry.group, "model": entry.name, "strategy": strategy}
-        rows.append(name | _numbers(outcomes) | {"seconds": plain(seconds), "machine": first.machine})
-    return rows
-
-
-def _numbers(outcomes: dict[int, Outcome]) -> Results:
+def _numbers(truths: Truths, units: Sequence[float], actions: dict[int, np.ndarray]) -> Results:
+    outcomes = {index: Outcome.of(chosen, truths[index], units) for index, chosen in actions.items()}
     every = list(outcomes.values())
-    found: Results = {"replications": len(every)}
+    numbers: Results = {"replications": len(every)}
     for measure in MEASURES:
-        values = np.array([getattr(own, measure) for own in every])
+        values = np.array([getattr(outcome, measure) for outcome in every])
         known = bool(np.isfinite(values).all())
-        found[measure] = plain(values.mean()) if known else None
-        found[f"{measure}_error"] = plain(standard_error(values)) if known else None
-    return found | {
-        "dose": plain(np.mean([own.dose for own in every])),
-        "correct": plain(np.mean([own.correct for own in every])),
-        "doses": [plain(share) for share in np.mean([own.doses for own in every], axis=0)],
+        numbers[measure] = six_digits(values.mean()) if known else None
+        numbers[f"{measure}_error"] = six_digits(standard_error(values)) if known else None
+    return numbers | {
+        "dose": six_digits(np.mean([outcome.dose for outcome in every])),
+        "correct": six_digits(np.mean([outcome.correct for outcome in every])),
+        "doses": [six_digits(share) for share in np.mean([outcome.doses for outcome in every], axis=0)],
         # what paired comparisons need
         "indices": list(outcomes),
-        "means": [plain(own.mean) for own in every],
-        "belows": [plain(own.below) for own in every],
+        "means": [six_digits(outcome.mean) for outcome in every],
+        "belows": [six_digits(outcome.below) for outcome in every],
     }

@@ -1,16 +1,11 @@
-"""From results to the pages: their tables are written by the run, and a test compares them."""
+"""From results to the tables of README.md and DETAILS.md."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from experiments import pages
-from experiments.pages import Results, Table
+from experiments.results import Results
 from experiments.t1d.data import MECHANISMS
-from experiments.t1d.pictures import write_pictures
 from experiments.t1d.settings import BEST, GROUPS, PRINTED
 from experiments.t1d.verdict import (
     CarefulVerdict,
@@ -23,20 +18,21 @@ from experiments.t1d.verdict import (
     paired,
     rivals_of,
 )
+from experiments.tables import NONE, Table, Tables, bold, marked, number, row_name
 
-PAGES = ("README.md", "DETAILS.md")
-OURS, NONE = "◆", "–"
 Row = dict[str, Any]
 HEADS = ("row", "mean R", "R < −2, %", "under 70 mg/dl, %", "under 54, %", "mean dose", "replications")
 PRINTED_HEADS = ("mean R", "R < −2, %")
 AHEAD = "ahead in"
+TUNED = f"{BEST}, tuned (four members, ordered, varying noise, 400 rounds)"
+DEFAULTS = f"{BEST}, defaults"
 
-TOLD = (
+SHOWN = (
     "MaximumExpectedReward",
     *(f"TailAverse(risk={risk})" for risk in (0.5, 0.2, 0.05)),
     *(f"Conservative(risk={risk})" for risk in (0.1, 0.01)),
 )
-"""The strategies of ours on the first page; of the others all are there, of variants the best."""
+"""The strategies of ours on the first page; of the others all are there, of several variants the best one."""
 
 
 def rows_of(results: Results, clinic: str) -> Sequence[Row]:
@@ -47,26 +43,24 @@ def rows_of(results: Results, clinic: str) -> Sequence[Row]:
 
 def best_variants(rows: Sequence[Row]) -> list[Row]:
     """Of a rival's imputations, and of the constant doses, the one with the best mean, as the paper does."""
-    found: dict[object, Row] = {}
+    best_rows: dict[object, Row] = {}
     for row in rows:
         merged = row["group"] in ("rival", "trivial")
         key = (row["group"], row["model"]) if merged else row["name"]
-        if key not in found or row["mean"] > found[key]["mean"]:
-            found[key] = row
-    return list(found.values())
+        if key not in best_rows or row["mean"] > best_rows[key]["mean"]:
+            best_rows[key] = row
+    return list(best_rows.values())
 
 
 def main_table(results: Results, clinic: str = MECHANISMS[0]) -> Table:
-    rows = [row for row in best_variants(rows_of(results, clinic)) if row["group"] != "ours" or row["strategy"] in TOLD]
+    rows = [
+        row for row in best_variants(rows_of(results, clinic)) if row["group"] != "ours" or row["strategy"] in SHOWN
+    ]
     top = max((row["mean"] for row in rows if row["group"] != "limit"), default=None)
     lines = [(*_main(row, row["mean"] == top), *_printed(row)) for row in rows]
     # the virtual patients are not the paper's
     whose = "paper, other data" if clinic in MECHANISMS else "paper"
     return Table((*HEADS, *(f"{whose}: {head}" for head in PRINTED_HEADS)), lines)
-
-
-TUNED = f"{BEST}, tuned (four members, ordered, varying noise, 400 rounds)"
-DEFAULTS = f"{BEST}, defaults"
 
 
 def short_table(results: Results) -> Table:
@@ -102,36 +96,36 @@ def paired_table(results: Results, clinic: str) -> Table:
         rival = best(rivals_of(rows), measure)
         heads += [f"{word} against {_counted(rival) if rival else 'the best rival'}", AHEAD]
         columns.append([_difference(_against(row, rival, measure), times) for row in rows])
-    lines = [(_marked(row), *first, *second) for row, first, second in zip(rows, *columns, strict=True)]
+    lines = [(row_name(row), *first, *second) for row, first, second in zip(rows, *columns, strict=True)]
     return Table(("row", *heads), lines)
 
 
 def against_table(results: Results, clinic: str) -> Table:
     """Our expected reward against every rival."""
     verdict = expected_verdict(rows_of(results, clinic))
-    lines = [(name, *_difference(own, 1)) for name, own in (verdict.against if verdict else ())]
+    lines = [(name, *_difference(difference, 1)) for name, difference in (verdict.against if verdict else ())]
     return Table(("rival", f"{BEST}, MaximumExpectedReward: mean R above it", AHEAD), lines)
 
 
 def verdict_table(results: Results) -> Table:
     lines: list[tuple[str, ...]] = []
-    for clinic, own in results.get("clinics", {}).items():
-        rows = rows_of(results, clinic)
-        expected = expected_verdict(rows, own.get("rivals", ()))
+    for name, clinic in results.get("clinics", {}).items():
+        rows = rows_of(results, name)
+        expected = expected_verdict(rows, clinic.get("rivals", ()))
         if expected is not None:
-            lines.append((own["title"], "with MaximumExpectedReward, every rival in mean R", *_expected(expected)))
+            lines.append((clinic["title"], "with MaximumExpectedReward, every rival in mean R", *_expected(expected)))
         readings: dict[Measure, str] = {"below": "lowest share", "mean": "best mean"}
         for measure, word in readings.items():
             careful = careful_verdict(rows, best(rivals_of(rows), measure))
             if careful is not None:
                 aim = f"half the R < −2 of the rival with the {word}, at no lower mean"
-                lines.append((own["title"], aim, *_careful(careful)))
+                lines.append((clinic["title"], aim, *_careful(careful)))
     return Table(("clinic", "to beat", "reached", "how"), lines)
 
 
 def doses_table(results: Results, clinic: str) -> Table:
     units = results.get("clinics", {}).get(clinic, {}).get("units", [])
-    lines = [(_marked(row), *(_percent(share) for share in row["doses"])) for row in rows_of(results, clinic)]
+    lines = [(row_name(row), *(_percent(share) for share in row["doses"])) for row in rows_of(results, clinic)]
     return Table(("row, % of meals by units", *(f"{unit:g}" for unit in units)), lines)
 
 
@@ -142,7 +136,7 @@ def seconds_table(results: Results) -> Table:
         for row in rows_of(results, clinic)
         if row["seconds"] > 0
     }
-    lines = [(_marked(row | {"name": name}), f"{row['seconds']:.1f}", row["machine"]) for name, row in rows.items()]
+    lines = [(marked(name, row["group"]), f"{row['seconds']:.1f}", row["machine"]) for name, row in rows.items()]
     return Table(("model", "seconds for one replication", "machine"), lines)
 
 
@@ -152,7 +146,7 @@ def runs_table(results: Results) -> Table:
     return Table(("learnt from", "tested", "replications", "seed"), lines)
 
 
-TABLES: dict[str, Callable[[Results], Table]] = {
+TABLES: Tables = {
     **{f"insulin {clinic}": partial(main_table, clinic=clinic) for clinic in MECHANISMS},
     "verdict": verdict_table,
     "t1d": short_table,
@@ -165,81 +159,58 @@ TABLES: dict[str, Callable[[Results], Table]] = {
 }
 
 
-def filled(page: str, results: Results) -> str:
-    """The page with every table between its marks written anew."""
-    return pages.filled(page, TABLES, results)
-
-
-def write_page(results: Results, showcase: dict[str, Any], out: Path) -> None:
-    """Renew the tables and pictures of the experiment's pages, where the folder of `out` has them."""
-    if showcase:
-        np.savez_compressed(out / "showcase.npz", **showcase)
-    folder = out.parent
-    if not all((folder / name).exists() for name in PAGES):
-        return
-    project = [folder.parents[1] / "docs" / "results.md"] if folder.resolve() == Path(__file__).parent else []
-    for page in (*(folder / name for name in PAGES), *project):
-        page.write_text(filled(page.read_text(encoding="utf-8"), results), encoding="utf-8")
-    write_pictures(results, showcase, folder / "pictures")
-
-
 # --- parts ---
 
 
-def _main(row: Row, bold: bool = False) -> tuple[str, ...]:
-    mean = f"{_number(row['mean'])} ± {row['mean_error']:.3f}"
+def _main(row: Row, best: bool = False) -> tuple[str, ...]:
+    mean = f"{number(row['mean'])} ± {row['mean_error']:.3f}"
     shares = (
         NONE if row[key] is None else f"{_percent(row[key])} ± {_percent(row[f'{key}_error'])}"
         for key in ("below", "low", "serious")
     )
-    return _marked(row), f"**{mean}**" if bold else mean, *shares, f"{row['dose']:.2f}", str(row["replications"])
-
-
-def _marked(row: Row) -> str:
-    name: str = row["name"]
-    return {"ours": f"{OURS} {name}", "limit": f"*{name}*"}.get(row["group"], name)
+    return row_name(row), bold(mean, best), *shares, f"{row['dose']:.2f}", str(row["replications"])
 
 
 def _printed(row: Row) -> tuple[str, str]:
-    """What the paper has in the place of a row."""
-    found = PRINTED.get(row["name"], PRINTED.get(row["model"]))
-    if found is None:
+    """What the paper prints for a row."""
+    printed = PRINTED.get(row["name"], PRINTED.get(row["model"]))
+    if printed is None:
         return "", ""
-    mean, mean_error, below, below_error = found
-    return f"{_number(mean, 2)} ± {mean_error:.2f}", f"{_percent(below)} ± {_percent(below_error)}"
+    mean, mean_error, below, below_error = printed
+    return f"{number(mean, 2)} ± {mean_error:.2f}", f"{_percent(below)} ± {_percent(below_error)}"
 
 
 def _against(row: Row, rival: Row | None, measure: Measure) -> Difference | None:
     return None if rival is None or rival["name"] == row["name"] else paired(row, rival, measure)
 
 
-def _difference(own: Difference | None, times: float) -> tuple[str, str]:
-    if own is None:
+def _difference(difference: Difference | None, times: float) -> tuple[str, str]:
+    if difference is None:
         return "", ""
     digits = 3 if times == 1 else 2
-    return _signed(own, times, digits), f"{own.ahead} of {own.of}"
+    return _signed(difference, times, digits), f"{difference.ahead} of {difference.of}"
 
 
-def _signed(own: Difference, times: float = 1, digits: int = 3) -> str:
-    return f"{times * own.value:+.{digits}f} ± {times * own.error:.{digits}f}".replace("-", "−")
+def _signed(difference: Difference, times: float = 1, digits: int = 3) -> str:
+    return f"{times * difference.value:+.{digits}f} ± {times * difference.error:.{digits}f}".replace("-", "−")
 
 
 def _expected(verdict: ExpectedVerdict) -> tuple[str, str]:
-    name, own = verdict.least_certain
+    name, least = verdict.least_certain
     run, missing = len(verdict.against), len(verdict.not_run)
-    told = [
+    details = [
         f"ahead of {verdict.beaten} of {run}",
         *([f"of {run + missing} rivals, {missing} not run"] if missing else []),
-        f"least certain {name}: {_signed(own)}, ahead in {own.ahead} of {own.of} replications",
+        f"least certain {name}: {_signed(least)}, ahead in {least.ahead} of {least.of} replications",
     ]
     so_far = ", so far" if missing and verdict.word != "no" else ""
-    return verdict.word + so_far, "; ".join(told)
+    return verdict.word + so_far, "; ".join(details)
 
 
 def _careful(verdict: CarefulVerdict) -> tuple[str, str]:
     rival, row = verdict.rival, verdict.row
     both = (
-        f"{_counted(own)} has {_percent(own['below'])} % at a mean of {_number(own['mean'])}" for own in (rival, row)
+        f"{_counted(one)} has {_percent(one['below'])} % at a mean of {number(one['mean'])}" for one in (rival, row)
     )
     shared = (
         f"over the {verdict.mean.of} they share, its share less half of the rival's is "
@@ -250,10 +221,6 @@ def _careful(verdict: CarefulVerdict) -> tuple[str, str]:
 
 def _counted(row: Row) -> str:
     return f"{row['name']} ({row['replications']} replications)"
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Is what was to beat beaten? Paired comparisons of rows, and the verdict in plain values."""
+"""Was the aim reached? Paired comparisons of rows, and the verdict in plain values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.order import family
-from experiments.pages import Results, standard_error
+from experiments.results import Results, standard_error
+from experiments.strategy_order import family
 from experiments.t1d.settings import BEST
 
 Measure = Literal["mean", "below"]
@@ -27,19 +27,19 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """More than two standard errors from nothing."""
+        """More than two standard errors from zero."""
         return abs(self.value) > 2 * self.error
 
     @property
     def errors(self) -> float:
-        """How many standard errors above nothing."""
+        """How many standard errors above zero."""
         return self.value / max(self.error, 1e-12)
 
 
 def paired(row: Results, other: Results, measure: Measure, share: float = 1.0) -> Difference | None:
     """A row less a `share` of another; None where the two have fewer than two replications in common."""
-    own, theirs = (dict(zip(one["indices"], one[f"{measure}s"], strict=True)) for one in (row, other))
-    apart = np.array([own[index] - share * theirs[index] for index in own if index in theirs])
+    ours, theirs = (dict(zip(one["indices"], one[f"{measure}s"], strict=True)) for one in (row, other))
+    apart = np.array([ours[index] - share * theirs[index] for index in ours if index in theirs])
     if len(apart) < 2:
         return None
     better = apart > 0 if measure == "mean" else apart < 0
@@ -47,8 +47,8 @@ def paired(row: Results, other: Results, measure: Measure, share: float = 1.0) -
 
 
 def best(rows: Iterable[Results], measure: Measure) -> Results | None:
-    """The row with the highest mean, or with the lowest share, each over the replications it has: they may differ, so
-    whoever names it says how many."""
+    """The row with the highest mean, or with the lowest share, each over its replications, whose number may
+    differ and is therefore always reported."""
     sign = 1 if measure == "mean" else -1
     return max(rows, key=lambda row: sign * row[measure], default=None)
 
@@ -68,15 +68,15 @@ class ExpectedVerdict:
     @property
     def word(self) -> Word:
         reached = self.beaten == len(self.against)
-        return word_of(reached, all(own.clear for _, own in self.against))
+        return word_of(reached, all(difference.clear for _, difference in self.against))
 
     @property
     def least_certain(self) -> tuple[str, Difference]:
-        return min(self.against, key=lambda own: own[1].errors)
+        return min(self.against, key=lambda pair: pair[1].errors)
 
     @property
     def beaten(self) -> int:
-        return sum(own.value > 0 for _, own in self.against)
+        return sum(difference.value > 0 for _, difference in self.against)
 
 
 def word_of(reached: bool, clearly: bool) -> Word:
@@ -84,12 +84,12 @@ def word_of(reached: bool, clearly: bool) -> Word:
 
 
 def expected_verdict(rows: Sequence[Results], rivals: Sequence[str] = ()) -> ExpectedVerdict | None:
-    """None where our row or all rivals were not run; `rivals` are the names of those that there are to run."""
+    """None where our row or all rivals were not run; `rivals` are the names of all rivals, run or not."""
     ours = next((row for row in rows if row["model"] == BEST and row["strategy"] == EXPECTED), None)
     if ours is None:
         return None
     pairs = ((rival["name"], paired(ours, rival, "mean")) for rival in rivals_of(rows))
-    against = tuple((name, own) for name, own in pairs if own is not None)
+    against = tuple((name, difference) for name, difference in pairs if difference is not None)
     run = [name for name, _ in against]
     return ExpectedVerdict(against, tuple(name for name in rivals if name not in run)) if against else None
 
@@ -119,16 +119,16 @@ def careful_verdict(rows: Sequence[Results], rival: Results | None) -> CarefulVe
     ours = [row for row in rows if row["group"] == "ours" and family(row["strategy"]) in CAREFUL]
     if rival is None:
         return None
-    found = []
+    verdicts = []
     for row in ours:
         mean, below = paired(row, rival, "mean"), paired(row, rival, "below", share=0.5)
         if mean is not None and below is not None:
-            found.append(CarefulVerdict(rival, row, mean, below))
+            verdicts.append(CarefulVerdict(rival, row, mean, below))
     for word in ("yes", "yes, not clearly"):
-        reached = [own for own in found if own.word == word]
+        reached = [verdict for verdict in verdicts if verdict.word == word]
         if reached:
-            return max(reached, key=lambda own: own.mean.value)
-    level = [own for own in found if own.mean.value >= 0]
+            return max(reached, key=lambda verdict: verdict.mean.value)
+    level = [verdict for verdict in verdicts if verdict.mean.value >= 0]
     if level:
-        return min(level, key=lambda own: own.below.value)
-    return max(found, key=lambda own: own.mean.value, default=None)
+        return min(level, key=lambda verdict: verdict.below.value)
+    return max(verdicts, key=lambda verdict: verdict.mean.value, default=None)

@@ -1,7 +1,6 @@
 """The digits experiment at toy size through its real command: resuming, results, tables, and the data."""
 
 import json
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,20 +20,19 @@ from experiments.mnist.data import Part, Replication, Size
 from experiments.mnist.pieces import Piece
 from experiments.mnist.settings import BEST, EFFORTS, Entry
 from experiments.mnist.summary import Outcome
-from experiments.mnist.tables import PAGES, TABLES, filled
+from experiments.mnist.tables import TABLES
 from prudent import Conservative, MaximumExpectedReward, TailAverse
 from prudent.decide import PriceTable
 from prudent.errors import InputProblem
 from prudent.table import Column, Schema
 
-HERE = Path(command.__file__).parent
 TOY = EFFORTS["toy"]
 TRIVIAL = ("constant 4", "constant 5", "uniform")
 # few strategies: each is a program to compile
 STRATEGIES = (MaximumExpectedReward(), TailAverse(risk=0.05))
 
 
-def asked(folder: Path, *more: str) -> list[str]:
+def requested(folder: Path, *more: str) -> list[str]:
     return ["--size", "toy", "--out", str(folder / "results"), "--pieces", str(folder / "pieces"), *more]
 
 
@@ -44,13 +42,11 @@ def results_of(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command once, with our best model on two replications and pages to fill."""
+    """The command once, with our best model on two replications."""
     folder = tmp_path_factory.mktemp("mnist")
-    for name in PAGES:
-        shutil.copy(HERE / name, folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
-        assert command.main(asked(folder, "--entries", BEST, *TRIVIAL)) == 0
+        assert command.main(requested(folder, "--entries", BEST, *TRIVIAL)) == 0
     return folder
 
 
@@ -96,27 +92,28 @@ def test_numbers_are_those_of_the_kept_actions(toy: Path):
 
 def test_what_was_run_is_not_run_again_and_what_is_lost_is(toy: Path, capsys: pytest.CaptureFixture[str]):
     before = (toy / "results" / "mnist.json").read_text()
-    assert command.main(asked(toy, "--entries", *TRIVIAL, "--forget")) == 0
+    assert command.main(requested(toy, "--entries", *TRIVIAL, "--forget")) == 0
     assert capsys.readouterr().out.startswith("0 of 6 pieces")
     lost, half = sorted((toy / "pieces").rglob("constant-?/0001.npz"))
     lost.unlink()
     half.write_bytes(half.read_bytes()[:100])
-    assert command.main(asked(toy, "--entries", *TRIVIAL, "--from", "1", "--forget")) == 0
+    assert command.main(requested(toy, "--entries", *TRIVIAL, "--from", "1", "--forget")) == 0
     assert capsys.readouterr().out.startswith("2 of 3 pieces")
-    assert command.main(asked(toy, "--tables-only", "--forget")) == 0
+    assert command.main(requested(toy, "--tables-only", "--forget")) == 0
     rows = {row["name"] for row in results_of(toy)["rows"]}
     assert rows == set(TRIVIAL), "under the settings of now, nothing of other settings counts"
     (toy / "results" / "mnist.json").write_text(before)
 
 
-def test_the_pages_are_filled_with_the_results(toy: Path):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
-        command.main(asked(toy, "--tables-only"))
-    for page in ((toy / name).read_text() for name in PAGES):
-        assert page == filled(page, results_of(toy))
-    assert "| constant 5 | " in (toy / "README.md").read_text()
-    assert f"| ◆ {BEST}, TailAverse(risk=0.05) | " in (toy / "DETAILS.md").read_text()
+def test_tables_and_pictures_are_made_from_the_results(toy: Path):
+    results = results_of(toy)
+    for table in TABLES.values():
+        assert all(len(line) == len(table(results).header) for line in table(results).rows)
+    assert f"◆ {BEST}, TailAverse(risk=0.05)" in [line[0] for line in TABLES["every row"](results).rows]
+    assert {"frontier.svg", "actions.svg", "rewards.svg", "ten-images.svg"} <= {
+        path.name for path in (toy / "pictures").iterdir()
+    }
+    assert (toy / "page.html").exists()
 
 
 def test_the_showcase_has_ten_images_with_all_that_is_known_of_them(toy: Path):
@@ -156,7 +153,7 @@ def test_a_method_that_fails_loses_no_other(
 
     entries = (Entry("eleventh action", Fails(), "ours"), *TOY.entries[3:5])
     monkeypatch.setattr(settings.Effort, "entries", entries)
-    assert command.main(asked(tmp_path)) == 1
+    assert command.main(requested(tmp_path)) == 1
     assert "FAILED: eleventh action, replication 1: ValueError: the choices" in capsys.readouterr().err
     assert [row["name"] for row in results_of(tmp_path)["rows"]] == ["constant 4", "constant 5"]
 
@@ -168,8 +165,8 @@ def test_a_method_that_fails_loses_no_other(
         (["--replications", "1"], "'replications' parameter"),
         (["--from", "3", "--to", "3"], "'from' parameter"),
         (["--to", "101"], "'to' parameter"),
-        (["--seed", "7", "--out", str(command.RESULTS)], "name another place with --out"),
-        (["--size", "small", "--out", str(command.RESULTS)], "name another place with --out"),
+        (["--seed", "7", "--out", str(command.RESULTS)], "--out"),
+        (["--size", "small", "--out", str(command.RESULTS)], "--out"),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
@@ -191,13 +188,13 @@ def test_a_batch_is_whole_however_the_work_is_shared():
 
 
 def test_stored_rows_are_not_lost_by_accident(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert command.main(asked(tmp_path, "--entries", "constant 4", "constant 5")) == 0
+    assert command.main(requested(tmp_path, "--entries", "constant 4", "constant 5")) == 0
     before = (tmp_path / "results" / "mnist.json").read_text()
     shutil.rmtree(next((tmp_path / "pieces").rglob("constant-5")))
-    assert command.main(asked(tmp_path, "--tables-only")) == 2
+    assert command.main(requested(tmp_path, "--tables-only")) == 2
     assert "such as 'constant 5'" in capsys.readouterr().err
     assert (tmp_path / "results" / "mnist.json").read_text() == before
-    assert command.main(asked(tmp_path, "--tables-only", "--forget")) == 0
+    assert command.main(requested(tmp_path, "--tables-only", "--forget")) == 0
     assert [row["name"] for row in results_of(tmp_path)["rows"]] == ["constant 4"]
 
 
@@ -366,16 +363,3 @@ def test_failures_are_counted_by_image():
     assert all((own["below"], own["tested"]) == (2, 2) for own in found[: len(both)])
     assert all(own["digit"] == 9 and own["answers"] == [0] for own in found)
     assert failures({index: own.tested.labels for index, own in truths.items()}, truths) == []
-
-
-# --- the pages ---
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_on_the_pages_are_the_stored_results(name: str):
-    stored = command.RESULTS / "mnist.json"
-    pages = "".join(
-        page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md")
-    )
-    shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
-    assert set(shown) == {TABLES[name](json.loads(stored.read_text())).markdown()}

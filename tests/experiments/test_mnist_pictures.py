@@ -1,7 +1,7 @@
 """Pictures of the MNIST experiment: images decode to their pixels, pages escape and hold all, words stay clear."""
 
 import base64
-import itertools
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -10,22 +10,23 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from clear_words import assert_words_are_clear
 
 from experiments.mnist.aims import failures_picture
 from experiments.mnist.cases import MOST, Showcase
-from experiments.mnist.frontier import frontier_picture
 from experiments.mnist.images import ABSENT, image_uri
 from experiments.mnist.page import page
-from experiments.mnist.pictures import actions_picture, compared, rewards_picture, write_pictures
+from experiments.mnist.pictures import FRONTIER, actions_picture, compared, files, rewards_picture
 from experiments.mnist.settings import OURS_STRATEGIES, PAPER_C, PRINTED
-from experiments.mnist.showcase import sheet, write_showcase
+from experiments.mnist.showcase import sheet
 from prudent.errors import InputProblem
-from prudent.show import Box, Picture
+from prudent.show import Picture
 
 STRATEGIES = ("Imputation", "MaximumExpectedReward", "TailAverse(risk=0.05)", "Conservative(risk=0.05)")
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single'"
 ACTIONS = 10
 THEIRS = "theirs <1>"
+NAMES = ("frontier", "actions", "rewards", "ten-images")
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -98,9 +99,8 @@ def archive(folder: Path, strategies: tuple[str, ...] = STRATEGIES, side: int = 
 
 @pytest.mark.parametrize("side", [7, 28])
 def test_the_page_and_the_sheet_show_every_case_and_strategy(side: int, tmp_path: Path):
-    write_showcase(archive(tmp_path, side=side), tmp_path / "pictures")
-    html = (tmp_path / "page.html").read_text()
-    svg = (tmp_path / "pictures" / "ten-images.svg").read_text()
+    showcase = Showcase.read(archive(tmp_path, side=side)).few()
+    html, svg = page(showcase), sheet(showcase).svg()
     ElementTree.fromstring(svg)
     for name in STRATEGIES:
         assert html.count(f" {name}</th>") == ACTIONS
@@ -163,28 +163,31 @@ def results() -> dict[str, Any]:
     return {"rows": rows}
 
 
-def told(svg: str) -> str:
+def words_of(svg: str) -> str:
     root = ElementTree.fromstring(svg)
     return " ".join("".join(element.itertext()) for element in root.iter())
 
 
 def test_the_frontier_holds_every_row_and_what_the_paper_prints(tmp_path: Path):
-    write_pictures(results(), tmp_path)
-    drawn = told((tmp_path / "frontier.svg").read_text())
-    for own in results()["rows"]:
-        assert own["name"] in drawn
+    (tmp_path / "mnist.json").write_text(json.dumps(results() | {"left": None}))
+    archive(tmp_path)
+    drawn_files = files(tmp_path)
+    assert set(drawn_files) == {"page.html", *(f"pictures/{name}.svg" for name in NAMES)}
+    drawn = words_of(drawn_files["pictures/frontier.svg"])
+    for shown in results()["rows"]:
+        assert shown["name"] in drawn
     assert all(name in drawn for name in PRINTED)
     assert "mean −0.9 or better" in drawn
     for other in ("actions", "rewards"):
-        assert "PerAttribute(c=0.1)" in told((tmp_path / f"{other}.svg").read_text())
+        assert "PerAttribute(c=0.1)" in words_of(drawn_files[f"pictures/{other}.svg"])
 
 
 def test_the_best_of_ours_stands_beside_the_paper():
     models = compared(results()["rows"])
     assert list(models) == [THEIRS, "ours"]
-    strategies = [own["strategy"] for own in models["ours"]]
+    strategies = [shown["strategy"] for shown in models["ours"]]
     assert strategies[:4] == ["Imputation", "MaximumExpectedReward", "TailAverse(risk=0.5)", "TailAverse(risk=0.2)"]
-    assert not any("c=" in own for own in strategies)
+    assert not any("c=" in name for name in strategies)
     assert compared(results()["rows"][:2]) == {}
 
 
@@ -198,18 +201,18 @@ def left(images: int) -> dict[str, Any]:
 def test_what_is_left_is_shown(images: int, note: str):
     svg = failures_picture(left(images)).svg()
     assert svg.count("<image ") == min(images, 14)
-    assert "Of 100 000 answers" in told(svg)
-    assert note in told(svg)
-    assert ("an 8, answered" in told(svg)) == (images > 8)
+    assert "Of 100 000 answers" in words_of(svg)
+    assert note in words_of(svg)
+    assert ("an 8, answered" in words_of(svg)) == (images > 8)
 
 
 def pictures(folder: Path) -> list[Picture]:
     rows = results()["rows"]
     models = compared(rows)
     showcase = Showcase.read(archive(folder, (*STRATEGIES, "TailAverse(risk=0.2)", "MostOftenBest")))
-    alone = frontier_picture(rows[:1])
+    alone = FRONTIER.picture(rows[:1])
     return [
-        frontier_picture(rows),
+        FRONTIER.picture(rows),
         alone,
         actions_picture(models),
         rewards_picture(models),
@@ -220,9 +223,4 @@ def pictures(folder: Path) -> list[Picture]:
 
 def test_no_word_leaves_a_picture_or_covers_another(tmp_path: Path):
     for picture in pictures(tmp_path):
-        canvas = Box(0, 0, picture.width, picture.height)
-        boxes = [(text.text, text.box) for text in picture.texts]
-        for word, box in boxes:
-            assert canvas.holds(box), (picture.title, word)
-        for (one, box), (other, beside) in itertools.combinations(boxes, 2):
-            assert not box.overlaps(beside), (picture.title, one, other)
+        assert_words_are_clear(picture)

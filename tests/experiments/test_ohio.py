@@ -526,7 +526,7 @@ def test_bad_arguments_get_a_sentence(world: OhioWorld, everybody: tuple[Patient
 # --- the experiment ---
 
 
-def asked(folder: Path, *more: str) -> list[str]:
+def requested(folder: Path, *more: str) -> list[str]:
     return ["--ohio", str(folder), "--size", "toy", "--entries", "oracle", "LR2", "bolus calculator", *more]
 
 
@@ -537,7 +537,7 @@ def test_the_experiment_runs_on_the_files_and_writes_only_below_out(
     here.mkdir()
     monkeypatch.chdir(here)
     before = set(folder.rglob("*"))
-    assert command.main(asked(folder, "--out", str(out))) == 0
+    assert command.main(requested(folder, "--out", str(out))) == 0
     assert not list(here.iterdir())
     assert set(folder.rglob("*")) == before
     assert {path.name for path in out.iterdir()} == {"t1d.json", "pictures", "pieces"}
@@ -550,7 +550,7 @@ def test_the_experiment_runs_on_the_files_and_writes_only_below_out(
     told = capsys.readouterr().out
     assert "| paper: mean R | paper: R < −2, % |" in told
     assert "other data" not in told
-    assert command.main(asked(folder, "--out", str(out))) == 0
+    assert command.main(requested(folder, "--out", str(out))) == 0
     assert capsys.readouterr().out.startswith("0 of 4 pieces")
 
 
@@ -560,11 +560,11 @@ def test_what_is_wrong_with_the_files_is_told_before_anything_is_run(
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "files", 2018, "train", "559", "<report/>")
     for wrong, sentence in (("nowhere", "There is no folder"), ("files", "begins with <report>")):
-        assert command.main(asked(tmp_path / wrong, "--out", "out")) == 2
+        assert command.main(requested(tmp_path / wrong, "--out", "out")) == 2
         told = capsys.readouterr()
         assert sentence in told.err
         assert not told.out
-    assert command.main(asked(tmp_path / "files")) == 2
+    assert command.main(requested(tmp_path / "files")) == 2
     assert "with --out" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["files"]
 

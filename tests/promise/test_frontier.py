@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -32,7 +31,6 @@ from prudent.worlds import DosingWorld
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
-ROOT = Path(__file__).parents[2]
 FEW: tuple[Strategy, ...] = (Imputation(), MaximumExpectedReward(), TailAverse(risk=0.2), Conservative(risk=0.2))
 
 
@@ -265,15 +263,3 @@ def test_bad_questions_are_refused(fitted_models, judged, log):
     for limit, confidence in ((0.0, 0.9), (1.5, 0.9), (0.1, 1.0)):
         with pytest.raises(InputProblem, match=r"'limit'|'confidence'"):
             judged.choose(limit, confidence)
-
-
-# ---- the stored benchmark and its page
-
-
-def test_pictures_on_the_page_are_those_of_the_benchmark():
-    results = json.loads((ROOT / "benchmarks" / "results" / "frontier.json").read_text())["results"]
-    for name, picture in (("frontier", benchmark.frontier_picture), ("fixed_c", benchmark.fixed_c_picture)):
-        stored = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
-        drawn = picture(results)
-        assert drawn.title in stored
-        assert drawn.description in stored  # names both axes and every line

@@ -37,11 +37,11 @@ class BolusRows:
         return np.asarray((~np.isnan(self.contexts)).any(axis=0))
 
     def filled(self, otherwise: np.ndarray) -> np.ndarray:
-        """The contexts with each gap filled by the patient's own mean, or by `otherwise` where there is none.
+        """The contexts with each gap filled by the patient's mean, or by `otherwise` where there is none.
 
-        Neither a Gaussian nor the trees can be fitted to gaps. To keep complete rows only would throw away every bolus
-        for which the wrist band was off, most of them for some patients, and the rest would be days of a special kind.
-        The price: the filled contexts vary and hang together less than they did.
+        Neither a Gaussian nor the trees can be fitted to gaps. Keeping only complete rows would lose every bolus for
+        which the wrist band was off, most of them for some patients, and the rest would not be typical days. The price:
+        the filled contexts vary less and are less correlated than they were.
         """
         present = ~np.isnan(self.contexts)
         sums, counts = np.where(present, self.contexts, 0.0).sum(axis=0), present.sum(axis=0)
@@ -54,7 +54,7 @@ def bolus_rows(patient: Patient) -> BolusRows:
 
     A bolus counts in full when it begins, whether it is given at once or, square or dual, until its end: that is when
     it was decided. What begins at the same second (the two parts of a dual bolus) is one decision, and its doses are
-    added. Boluses that follow each other within half an hour are decisions of their own.
+    added. Boluses that follow each other within half an hour are separate decisions.
     """
     bolus = patient.spans["bolus"]
     dosed = ~np.isnan(bolus.values)

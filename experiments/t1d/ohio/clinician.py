@@ -1,4 +1,4 @@
-"""One who learnt which doses the patients of a log took: half of what the simulated log is written by."""
+"""A model of the doses that the patients of a log took: half of the simulated logging policy."""
 
 from dataclasses import dataclass
 

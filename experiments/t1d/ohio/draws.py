@@ -7,7 +7,7 @@ import numpy as np
 from prudent.errors import InputProblem
 
 PATIENCE = 10_000
-"""Draws per row wanted, before a patient is given up: fewer than one in so many fell into the range."""
+"""Draws per wanted row after which a patient is given up, since almost none fall into the range."""
 SMALLEST, LARGEST = 1 << 10, 1 << 16
 """Draws made at once."""
 
@@ -32,7 +32,7 @@ class UnitGaussian:
     def draw(self, count: int, random: np.random.Generator) -> np.ndarray:
         """Draws [count, context] inside [0, 1] in every context; those outside are thrown away, none is clipped.
 
-        Clipping would heap rows up on the faces of the cube. Where almost all draws fall outside there is no honest
+        Clipping would pile rows up on the faces of the cube. Where almost all draws fall outside there is no honest
         way to go on, and the patient has to be left out.
         """
         spread = np.diag(self.covariance) > 0

@@ -49,12 +49,12 @@ class Pool:
     def of(tables: Sequence[BolusRows]) -> "Pool":
         """Fill the gaps patient by patient, then scale all patients together.
 
-        A context that a patient never had measured takes the mean of the patients' means who had, and 0 when nobody
-        had: a constant that tells nothing. The world shows such a cell as a gap, always.
+        A context that a patient never had measured takes the mean over the other patients' means, and 0 when nobody
+        had it: a constant without information. The world shows such a cell as a gap, always.
         """
         measured = np.stack([table.measured for table in tables])
-        own = np.stack([table.filled(np.zeros(len(CONTEXTS))).mean(axis=0) for table in tables])
-        others = np.where(measured, own, 0.0).sum(axis=0) / np.maximum(measured.sum(axis=0), 1)
+        means = np.stack([table.filled(np.zeros(len(CONTEXTS))).mean(axis=0) for table in tables])
+        others = np.where(measured, means, 0.0).sum(axis=0) / np.maximum(measured.sum(axis=0), 1)
         contexts = np.concatenate([table.filled(others) for table in tables])
         doses = np.concatenate([table.doses for table in tables])
         if np.ptp(doses) == 0:
@@ -81,7 +81,8 @@ class Pool:
         random = np.random.default_rng(seed)
         counts = np.bincount(self.patient)
         most = int(counts.max())
-        own = [np.flatnonzero(self.patient == patient) for patient in range(len(counts))]
-        return np.concatenate(
-            [np.append(np.tile(r, most // len(r)), random.permutation(r)[: most % len(r)]) for r in own]
-        )
+        numbers = []
+        for patient in range(len(counts)):
+            rows = np.flatnonzero(self.patient == patient)
+            numbers += [np.tile(rows, most // len(rows)), random.permutation(rows)[: most % len(rows)]]
+        return np.concatenate(numbers)

@@ -28,7 +28,7 @@ class Readings:
 
     @staticmethod
     def of(pairs: Iterable[tuple[float, float]]) -> "Readings":
-        """Sort what has a time; what has none cannot be placed and is left out."""
+        """Sorted by time; readings without a time are left out."""
         table = _in_order(pairs, 2)
         return Readings(table[:, 0], table[:, 1])
 
@@ -61,10 +61,10 @@ class Patient:
     readings: the elements with one time, by their name in the file; the number of a meal is its carbs (g), of an
     exercise its intensity × duration (minutes). spans: temp_basal (U/h) and bolus (U). An element that is empty or
     absent has no events. Elements that no context needs (finger_stick, acceleration, sleep, work, illness, stressors,
-    hypo_event, basis_sleep) are passed over, so that nothing odd in them stops anybody.
+    hypo_event, basis_sleep) are ignored, so that nothing odd in them stops the reading.
 
-    Times are minutes on the patient's own clock. Of an hour that the clock repeats when it is set back, the two halves
-    cannot be told apart: their events lie among each other. An hour it skips is a gap like any other.
+    Times are minutes on the patient's clock. Of an hour that the clock repeats when it is set back, the two passes
+    cannot be distinguished: their events are mixed. An hour it skips is a gap like any other.
     """
 
     id: str
@@ -87,12 +87,12 @@ def read_folder(folder: str | PathLike[str]) -> tuple[Patient, ...]:
 
 def digest_of(folder: str | PathLike[str]) -> str:
     """Changes when a file of the folder does, and when one comes or goes."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for files in patient_files(folder).values():
         for file in files:
             content = hashlib.sha256(content_of(file)).hexdigest()
-            found.update(f"{file.relative_to(folder)}: {content}\n".encode())
-    return found.hexdigest()[:20]
+            digest.update(f"{file.relative_to(folder)}: {content}\n".encode())
+    return digest.hexdigest()[:20]
 
 
 def patient_files(folder: str | PathLike[str]) -> dict[str, list[Path]]:
@@ -114,7 +114,7 @@ def patient_files(folder: str | PathLike[str]) -> dict[str, list[Path]]:
 
 
 def patient_of(files: list[PatientFile]) -> Patient:
-    """One patient from the files about him or her; an event that stands in both counts once."""
+    """One patient from his or her files; an event that occurs in both counts once."""
     events: dict[str, list[Event]] = {}
     for event in unique(event for file in files for event in file.events):
         events.setdefault(event.element, []).append(event)

@@ -7,13 +7,13 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class OhioSample:
-    """Made-up boluses, with what nobody in the clinic could see.
+    """Simulated boluses, with what nobody in the clinic could see.
 
     full [row, context] is the truth and values the record, NaN in the gaps, both on [0, 1]; observed marks the cells
     that are present; glucose [row, dose] what the simulator says of every dose, in mg/dL, and theta its reward by the
     paper's eq 16; actions the dose numbers of the log, rewards how they turned out, propensity [row, dose] the true
-    probabilities of whoever wrote the log; patient the number of the patient, as in `world.patients`. The simulator
-    knows a mean over 90 minutes and no course, so how low glucose falls is not known.
+    probabilities of the logging policy; patient the number of the patient, as in `world.patients`. The simulator
+    knows a mean over 90 minutes only, so how low glucose falls is not known.
     """
 
     full: np.ndarray

@@ -57,7 +57,7 @@ class OhioWorld:
     def from_patients(
         everybody: Iterable[Patient], *, patients: Collection[str] | None = None, gaps: float = 0.3
     ) -> "OhioWorld":
-        """Learn the world from patients that were read before."""
+        """Learn the world from patients that are already read."""
         require(is_number(gaps) and 0 <= gaps < 1, "OhioWorld", "gaps", "be in [0, 1)", gaps)
         tables = {patient.id: bolus_rows(patient) for patient in everybody}
         chosen = _chosen(tables, patients)
@@ -105,8 +105,8 @@ class OhioWorld:
         patient = random.integers(len(self.patients), size=rows)
         full = np.empty((rows, len(CONTEXTS)))
         for number, gaussian in enumerate(self.gaussians):
-            own = patient == number
-            full[own] = gaussian.draw(int(own.sum()), random)
+            rows_of_patient = patient == number
+            full[rows_of_patient] = gaussian.draw(int(rows_of_patient.sum()), random)
         observed = (random.random(full.shape) >= self.gaps) & self.pool.measured[patient]
         values = np.where(observed, full, np.nan)
         propensity = self.propensity(values)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from experiments.order import family
-from experiments.pages import Results
+from experiments.results import Results
+from experiments.strategy_order import family
 from prudent.show import (
     CHOSEN,
     INK,
@@ -32,12 +32,12 @@ def colour_of(row: Results) -> Colour:
     return CHOSEN if row["group"] == "ours" else OTHERS
 
 
-def told(row: Results, what: str) -> str:
+def described(row: Results, what: str) -> str:
     return f"{row['name']}: " + ", ".join(f"{100 * share:.3g} %" for share in row[what])
 
 
 def bars(shares: Sequence[float], panel: Box, scale: Scale, colour: Colour, labels: Sequence[str]) -> list[Element]:
-    """With a label below each bar, or below every second where they would meet."""
+    """With a label below each bar, or below every second one where labels would touch."""
     step = (panel.right - panel.left) / len(shares)
     every = 1 if max(text_width(label, 9) for label in labels) < step else 2
     elements: list[Element] = []
@@ -55,7 +55,7 @@ def bars(shares: Sequence[float], panel: Box, scale: Scale, colour: Colour, labe
 class Histograms:
     """Shares under `key` of every row, in %; `labels` stand below the bars, and `reference` shares are dashed across.
 
-    name: what stands above a panel.
+    name: the title of a panel.
     """
 
     title: str
@@ -79,7 +79,7 @@ class Histograms:
                     elements += self._panel(row, Box(left + 20, y + 38, left + PANEL, y + 114), top)
                 y += 146
             y += 22
-        words = "; ".join(told(row, self.key) for rows in models.values() for row in rows)
+        words = "; ".join(described(row, self.key) for rows in models.values() for row in rows)
         return Picture(width, y, tuple(elements), self.title, words)
 
     def _panel(self, row: Results, panel: Box, top: float) -> list[Element]:
@@ -93,7 +93,7 @@ class Histograms:
         ]
 
     def _references(self, panel: Box, scale: Scale, top: float) -> list[Element]:
-        """One line where all shares are alike, else a stroke across each bar."""
+        """One line where all shares are equal, otherwise a stroke across each bar."""
         if len(set(self.reference)) == 1:
             y = scale(self.reference[0])
             return [Line(((panel.left, y), (panel.right, y)), SOFT, 0.8, "3 3")]
@@ -103,13 +103,13 @@ class Histograms:
 
 
 def _lines(rows: Sequence[Results]) -> list[list[Results]]:
-    """Panels in lines; a family of strategies is not broken where one line holds it."""
+    """Panels in lines; a family of strategies is not broken where it fits on one line."""
     lines: list[list[Results]] = [[]]
-    for _, members in groupby(rows, key=lambda row: family(row["strategy"])):
-        own = list(members)
-        if lines[-1] and len(lines[-1]) + len(own) > ACROSS:
+    for _, group in groupby(rows, key=lambda row: family(row["strategy"])):
+        members = list(group)
+        if lines[-1] and len(lines[-1]) + len(members) > ACROSS:
             lines.append([])
-        for row in own:
+        for row in members:
             if len(lines[-1]) == ACROSS:
                 lines.append([])
             lines[-1].append(row)

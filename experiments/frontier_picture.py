@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from experiments.order import family, rank
-from experiments.pages import Results
+from experiments.results import Results
+from experiments.strategy_order import family, rank
 from prudent.show import (
     FADED,
     GUARANTEE,
@@ -36,7 +36,7 @@ KEY_COLUMNS, KEY_LINE, KEY_GAP, HEAD_LINES = 3, 16.0, 30.0, 1.5
 
 @dataclass(frozen=True)
 class Axis:
-    """Even near `best` and logarithmic far from it; `unit` is where the one becomes the other."""
+    """Linear near `best` and logarithmic far from it; `unit` is the distance where one becomes the other."""
 
     unit: float
     marks: tuple[float, ...]
@@ -54,7 +54,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Aim:
-    """The corner to reach: at most so many rewards below the threshold and a mean of so much or better."""
+    """The corner to reach: at most `below` rewards below the threshold, and at least `mean`."""
 
     mean: float
     below: float
@@ -65,8 +65,9 @@ class Aim:
 class Frontier:
     """What is particular to an experiment.
 
-    threshold: a reward below it is a disaster. of: what they are counted of. printed: mean and count of what the paper
-    prints, by name. together: titles of groups whose rows stand together, whatever their model.
+    threshold: a reward below it is a disaster. of: the unit in which these are counted, such as "in 100". printed: mean
+    and count of what the paper prints, by name. together: titles of groups whose rows stand together, whatever their
+    model.
     """
 
     title: str
@@ -80,13 +81,13 @@ class Frontier:
 
     def by_model(self, rows: Sequence[Results]) -> dict[str, list[Results]]:
         """The rows of each model in the order of their caution; some groups stand together as they are."""
-        found: dict[str, list[Results]] = {}
+        models: dict[str, list[Results]] = {}
         for row in rows:
-            found.setdefault(self.together.get(row["group"], row["model"]), []).append(row)
-        kept = set(self.together.values())
+            models.setdefault(self.together.get(row["group"], row["model"]), []).append(row)
+        unsorted = set(self.together.values())
         return {
-            model: own if model in kept else sorted(own, key=lambda row: rank(row["strategy"]))
-            for model, own in found.items()
+            model: members if model in unsorted else sorted(members, key=lambda row: rank(row["strategy"]))
+            for model, members in models.items()
         }
 
     def picture(self, rows: Sequence[Results], width: float = 980.0) -> Picture:
@@ -94,13 +95,13 @@ class Frontier:
         panel = Box(MARGIN + 36, MARGIN + 58, width - MARGIN, MARGIN + 58 + 520)
         over, up = self._scales(rows, panel)
         groups = self._spots(models, over, up)
-        spots = [spot for own in groups.values() for spot in own]
+        spots = [spot for group in groups.values() for spot in group]
         elements: list[Element] = [Text(MARGIN, MARGIN + 10, self.title, 16, bold=True)]
         elements.append(Text(MARGIN, panel.top - 14, "mean reward", colour=SOFT))
         elements += upwards(up, panel) + across(over, f"rewards below {self.threshold} {self.of}", panel, width)
         elements += self._aim(over, up, panel)
-        for model, own in models.items():
-            elements += _paths(own, groups[model])
+        for model, members in models.items():
+            elements += _paths(members, groups[model])
         elements += [mark for spot in reversed(spots) for mark in self._mark(spot, 4.4)]
         elements += _numbers(spots, panel)
         y = panel.bottom + 58
@@ -108,23 +109,23 @@ class Frontier:
             elements.append(Text(MARGIN, y, line, 11, colour=SOFT))
             y += 15
         key, bottom = self._key(groups, y + 18 + KEY_LINE, width)
-        told = "; ".join(
+        words = "; ".join(
             f"{spot.name}: mean {spot.mean:.2f}, {spot.below:.2f} below {self.threshold}" for spot in spots
         )
-        return Picture(width, bottom + 20, (*elements, *key), self.title, told)
+        return Picture(width, bottom + 20, (*elements, *key), self.title, words)
 
     def _note(self, rows: Sequence[Results]) -> str:
         near = "0" if self.means.best == 0 else "the best there is"
         return (
-            f"{_replications(rows)}. Both axes are even near {near} and logarithmic further out. Lines join the "
-            "strategies of one model from bold to careful: TailAverse whole, Conservative by risk dashed, by a fixed c "
+            f"{_replications(rows)}. Both axes are linear near {near} and logarithmic further out. Lines join the "
+            "strategies of one model from bold to careful: TailAverse solid, Conservative by risk dashed, by a fixed c "
             "dotted."
         )
 
     def _scales(self, rows: Sequence[Results], panel: Box) -> tuple[Scale, Scale]:
         aims = [(self.aim.mean, self.aim.below)] if self.aim else []
         pairs = [*aims, *self.printed.values(), *((row["mean"], row["below"]) for row in rows)]
-        means, belows = [self.means(own) for own, _ in pairs], [self.belows(own) for _, own in pairs]
+        means, belows = [self.means(mean) for mean, _ in pairs], [self.belows(below) for _, below in pairs]
         over = self.belows.ticked(-0.3, max(belows) + 0.3, panel.left, panel.right)
         return over, self.means.ticked(min(means) - 0.12, max(means) + 0.16, panel.bottom, panel.top)
 
@@ -222,15 +223,15 @@ class _Spot:
 
 
 def _paths(rows: Sequence[Results], spots: Sequence[_Spot]) -> list[Element]:
-    """From expectation, which is no caution at all, through each family of strategies."""
+    """From the expected reward, which is not careful at all, through each family of strategies."""
     families = [family(row["strategy"]) for row in rows]
-    bold = [spot for spot, own in zip(spots, families, strict=True) if own == "MaximumExpectedReward"]
+    bold = [spot for spot, name in zip(spots, families, strict=True) if name == "MaximumExpectedReward"]
     elements: list[Element] = []
     for wanted, dash in DASHES.items():
-        own = [spot for spot, name in zip(spots, families, strict=True) if name == wanted]
-        if own and len(own) + len(bold) > 1:
-            line = tuple((spot.x, spot.y) for spot in (*bold, *own))
-            elements.append(Line(line, own[0].colour, 1.3, dash))
+        members = [spot for spot, name in zip(spots, families, strict=True) if name == wanted]
+        if members and len(members) + len(bold) > 1:
+            line = tuple((spot.x, spot.y) for spot in (*bold, *members))
+            elements.append(Line(line, members[0].colour, 1.3, dash))
     return elements
 
 

@@ -1,4 +1,4 @@
-"""The order of strategies from bold to careful, by their names, and the few that stand for all."""
+"""The order of strategies from bold to careful, by their names, and a few that represent all."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ def family(strategy: str) -> str:
     >>> family("TailAverse(risk=0.05)"), family("Conservative(c=0.7, paper_literal=True)"), family("Imputation")
     ('TailAverse(risk)', 'Conservative(c)', 'Imputation')
     """
-    found = SETTING.search(strategy)
-    return f"{strategy[: found.start()]}({found[1]})" if found else strategy
+    setting = SETTING.search(strategy)
+    return f"{strategy[: setting.start()]}({setting[1]})" if setting else strategy
 
 
 def rank(strategy: str) -> tuple[float, str, float]:
@@ -30,12 +30,12 @@ def rank(strategy: str) -> tuple[float, str, float]:
     >>> sorted(["TailAverse(risk=0.05)", "TailAverse(risk=0.2)", "Imputation"], key=rank)
     ['Imputation', 'TailAverse(risk=0.2)', 'TailAverse(risk=0.05)']
     """
-    own, found = family(strategy), SETTING.search(strategy)
-    return (FAMILIES.index(own) if own in FAMILIES else 1.5, own, -float(found[2]) if found else 0.0)
+    name, setting = family(strategy), SETTING.search(strategy)
+    return (FAMILIES.index(name) if name in FAMILIES else 1.5, name, -float(setting[2]) if setting else 0.0)
 
 
 def representatives(strategies: Sequence[str]) -> list[int]:
-    """Which strategies stand for all: of each family the middle one; a fixed c only where nothing is set by risk.
+    """Which strategies represent all: of each family the middle one; a fixed c only where nothing is set by risk.
 
     >>> representatives(["Imputation", "TailAverse(risk=0.5)", "TailAverse(risk=0.05)", "Conservative(c=0.7)"])
     [0, 2]
@@ -45,5 +45,5 @@ def representatives(strategies: Sequence[str]) -> list[int]:
     for at in order:
         families.setdefault(family(strategies[at]), []).append(at)
     by_risk = any(name.endswith("(risk)") for name in families)
-    kept = {name: own for name, own in families.items() if not (by_risk and name.endswith("(c)"))}
-    return [own[len(own) // 2] for own in kept.values()]
+    shown = {name: members for name, members in families.items() if not (by_risk and name.endswith("(c)"))}
+    return [members[len(members) // 2] for members in shown.values()]

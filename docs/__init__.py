@@ -1,0 +1,1 @@
+"""The documents, and what generates parts of them from stored results."""
