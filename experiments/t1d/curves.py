@@ -5,8 +5,7 @@ from typing import Any
 
 from experiments.strategy_order import representatives
 from prudent.show import FADED, INK, MARGIN, SOFT, Box, Element, Line, Picture, Text, wrapped
-from prudent.worlds.insulin import pictures
-from prudent.worlds.insulin.pictures import NOT_RECORDED, Course, glucose_panel, glucose_scale, recorded
+from prudent.worlds.insulin import NOT_RECORDED, Course, glucose_panel, glucose_scale, pictures, record_entries
 
 WIDTH, RECORD, LABELS, HEIGHT, APART = 980.0, 236.0, 216.0, 208.0, 96.0
 LABEL_LINE = 14.0
@@ -46,7 +45,7 @@ def courses_of(showcase: dict[str, Any], meal: int) -> list[Course]:
 
 def _lines(course: Course) -> list[str]:
     first = f"{course.units:g} units: R {course.reward:.2f}, lowest {course.lowest:.0f}".replace("-", "−")
-    return [first, *wrapped(", ".join(course.who), LABELS - 16, 10)]
+    return [first, *wrapped(", ".join(course.chosen_by), LABELS - 16, 10)]
 
 
 def _record(showcase: dict[str, Any], meal: int, top: float) -> list[Element]:
@@ -58,7 +57,7 @@ def _record(showcase: dict[str, Any], meal: int, top: float) -> list[Element]:
         elements.append(Text(MARGIN, y, line, 13, bold=True))
         y += 18
     y += 6
-    for words, cell in recorded(showcase["names"], showcase["full"][meal], showcase["observed"][meal]):
+    for words, cell in record_entries(showcase["names"], showcase["full"][meal], showcase["observed"][meal]):
         name, value = (FADED, FADED) if cell == NOT_RECORDED else (SOFT, INK)
         elements.append(Text.fitted(MARGIN, y, words, 124, 11, colour=name))
         elements.append(Text.fitted(MARGIN + 130, y, cell, RECORD - 124, 11, colour=value))

@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.chosen_actions import Chosen
 from experiments.t1d.data import TESTED, Replication
-from prudent.worlds.insulin.pictures import telling_meals
+from prudent.worlds.insulin import instructive_meals
 
 BOLD, CAREFUL = "MaximumExpectedReward", "TailAverse(risk=0.2)"
 
@@ -30,9 +30,9 @@ def showcase(chosen: Chosen, replication: Replication) -> dict[str, np.ndarray]:
 
 
 def shown_meals(chosen: Chosen, theta: np.ndarray, age: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """As `telling_meals` picks them, caution against the expected reward."""
+    """As `instructive_meals` picks them, caution against the expected reward."""
     bold, careful = (chosen.actions[_at(chosen, name)] for name in (BOLD, CAREFUL))
-    reasons = telling_meals(theta, bold, careful, age)
+    reasons = instructive_meals(theta, bold, careful, age)
     return np.array(list(reasons)), list(reasons.values())
 
 

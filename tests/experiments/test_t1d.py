@@ -404,9 +404,9 @@ def showcase() -> dict[str, Any]:
 
 def test_curves_of_one_dose_are_one_line_and_the_best_dose_is_there():
     first, second = (courses_of(showcase(), meal) for meal in (0, 1))
-    assert [(own.units, len(own.who)) for own in first] == [(1.0, 5)]
+    assert [(own.units, len(own.chosen_by)) for own in first] == [(1.0, 5)]
     assert [own.units for own in second] == [4.0, 3.0, 2.0, 1.0, 0.0]
-    assert second[-1].who == ("the best dose",)
+    assert second[-1].chosen_by == ("the best dose",)
     picture = curves_picture(showcase())
     assert sum(text.text == "not recorded" for text in picture.texts) == 2
 

@@ -30,7 +30,9 @@ from prudent.show.numbers import Figures as Figures
 from prudent.show.numbers import counted as counted
 from prudent.show.numbers import percent as percent
 from prudent.show.numbers import thousands as thousands
+from prudent.show.pages import article as article
 from prudent.show.pages import document as document
+from prudent.show.pages import paragraphs as paragraphs
 from prudent.show.pages import table as table
 from prudent.show.pictures.axes import MARGIN as MARGIN
 from prudent.show.pictures.axes import Scale as Scale

@@ -1,9 +1,14 @@
-"""What the package's pages share: one look for screen, dark screen, phone and print, and nothing from outside."""
+"""What all pages share: one look for screen, dark screen, phone and print; no scripts, and nothing loaded from outside.
 
-from collections.abc import Sequence
-from typing import Any
+Pages are trees of htpy elements, which escape every text in them."""
 
-from prudent.show.text import xml_text
+from collections.abc import Iterable, Sequence
+
+import htpy
+from htpy import Element, Node
+from markupsafe import Markup
+
+from prudent.show.text import one_line
 
 STYLE = """
 .prudent{--ink:#1f2a35;--soft:#566370;--rule:#dfe4e8;--paper:#fff;--wash:#e2eefa;--chosen:#0b5fa5;--warning:#b8480a;
@@ -55,29 +60,47 @@ body{margin:0;background:#f1f3f5}
 """
 
 
-def document(title: str, body: str, style: str = "", head: str = "") -> str:
-    """One self-contained page of articles of class `prudent`; all but the title are HTML and CSS as they stand."""
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}'
-        f"<title>{xml_text(title)}</title>\n"
-        f"<style>{PAGE_STYLE}{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+def document(title: str, body: Node, style: str = "", head: Node = None) -> str:
+    """One self-contained page whose body is a list of `article`s; `style` is added to the common one."""
+    page = htpy.html(lang="en")[
+        htpy.head[
+            htpy.meta(charset="utf-8"),
+            htpy.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            head,
+            htpy.title[one_line(title)],
+            style_sheet(PAGE_STYLE + STYLE + style),
+        ],
+        htpy.body[htpy.main[body]],
+    ]
+    return f"{page}\n"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str] = (), css: str = "") -> str:
-    """A table of texts that scrolls by itself where the screen is narrow; `kinds` are the classes of its rows."""
-    head = "".join(f'<th scope="col">{xml_text(own)}</th>' for own in heads)
-    body = "".join(_line(row, kind) for row, kind in zip(rows, kinds or [""] * len(rows), strict=True))
-    whole = f"<table{css_class(css)}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{whole}</div>'
+def style_sheet(css: str) -> Element:
+    return htpy.style[Markup(css)]
 
 
-def _line(row: Sequence[Any], kind: str) -> str:
-    cells = "".join(f"<td>{xml_text(cell)}</td>" for cell in row[1:])
-    return f'<tr{css_class(kind)}><th scope="row">{xml_text(row[0])}</th>{cells}</tr>'
+def article(*parts: Node) -> Element:
+    """A part of a page that begins on a new sheet when printed."""
+    return htpy.article(".prudent")[parts]
 
 
-def css_class(name: str) -> str:
-    """As an attribute, or nothing."""
-    return f' class="{name}"' if name else ""
+def paragraphs(sentences: Iterable[str], css: str | None = None) -> list[Element]:
+    return [htpy.p(class_=css)[one_line(sentence)] for sentence in sentences]
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[Node]], row_classes: Sequence[str] = (), css: str | None = None
+) -> Element:
+    """A table that scrolls by itself on a narrow screen; its first column names the rows."""
+    classes = row_classes or [""] * len(rows)
+    return htpy.div(".scroll")[
+        htpy.table(class_=css)[
+            htpy.thead[htpy.tr[(htpy.th(scope="col")[one_line(heading)] for heading in headings)]],
+            htpy.tbody[(_row(row, row_class) for row, row_class in zip(rows, classes, strict=True))],
+        ]
+    ]
+
+
+def _row(cells: Sequence[Node], row_class: str) -> Element:
+    name, *others = (one_line(cell) if isinstance(cell, str) else cell for cell in cells)
+    return htpy.tr(class_=row_class or None)[htpy.th(scope="row")[name], (htpy.td[cell] for cell in others)]

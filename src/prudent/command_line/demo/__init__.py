@@ -1,1 +1,1 @@
-"""The main job end to end on insulin doses of virtual patients, where a simulator knows how every dose turns out."""
+"""The demonstration: insulin doses for meals of virtual patients, for whom the outcome of every dose is known."""

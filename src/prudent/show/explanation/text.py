@@ -6,6 +6,7 @@ from typing import Any
 
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
+from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
 NOT_ALLOWED = " (not allowed)"
@@ -15,7 +16,7 @@ def explanation_text(case: Facts) -> str:
     lines = [headline(case) + ("" if case["status_code"] == "ok" else f" ({case['status']})"), f"Why: {case['reason']}"]
     if case["flags"]:
         lines.append(f"Note: {case['flags']}")
-    lines += _aligned(case)
+    lines += ["", _price_table(case), ""]
     if case["observed"]:
         lines.append(f"Known: {_listed(case['observed'], known_cell)}")
     if case["most_likely"]:
@@ -58,16 +59,11 @@ def action_name(price: Facts) -> str:
     return one_line(price["action"]) + ("" if price["allowed"] else NOT_ALLOWED)
 
 
-def _aligned(case: Facts) -> list[str]:
-    heads, rows = price_columns(case)
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-
-    def line(mark: str, cells: list[str]) -> str:
-        padded = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        return "  ".join([f"{mark} {cells[0]:<{widths[0]}}", *padded])
-
-    marks = ["→" if price["action"] == case["about"] else " " for price in case["prices"]]
-    return [line(" ", heads), *(line(mark, row) for mark, row in zip(marks, rows, strict=True))]
+def _price_table(case: Facts) -> str:
+    headings, rows = price_columns(case)
+    marks = ["→ " if price["action"] == case["about"] else "  " for price in case["prices"]]
+    marked = [[mark + row[0], *row[1:]] for mark, row in zip(marks, rows, strict=True)]
+    return TextTable([f"  {headings[0]}", *headings[1:]], marked).text()
 
 
 def certainty(case: Facts) -> list[str]:

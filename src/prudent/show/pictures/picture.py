@@ -180,6 +180,10 @@ class Picture:
             f"{Area(Box(0, 0, self.width, self.height), PAPER, rounded=6).svg()}\n{body}\n</svg>\n"
         )
 
+    def __html__(self) -> str:
+        """For pages: htpy puts it in as it is."""
+        return self.svg()
+
     def _repr_svg_(self) -> str:
         return self.svg()
 

@@ -1,4 +1,5 @@
-"""Glucose in the four hours after a meal under every dose that somebody chose: which meals to show, and the drawing."""
+"""Pictures of glucose in the four hours after a meal, one curve for each dose that somebody chose; and which meals to
+show."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from prudent.worlds.insulin.world import LOW, SERIOUSLY_LOW
 HIGH = 180.0
 """Glucose, mg/dl, above which it is too high."""
 GROWN = 18
-"""Years from which a patient is an adult."""
+"""Age in years from which a patient is an adult."""
 TICKS = (54, 70, 120, 180, 240, 300, 360, 420)
 MEASURED_IN = {
     "weight": "kg",
@@ -47,44 +48,47 @@ NOT_RECORDED = "not recorded"
 NO_BETTER, BEST = "no dose is better", "the best dose"
 
 
-def recorded(names: Iterable[str], values: Iterable[float], observed: Iterable[bool]) -> list[tuple[str, str]]:
-    """What a record says, name by name, and where it says nothing.
+def record_entries(names: Iterable[str], values: Iterable[float], observed: Iterable[bool]) -> list[tuple[str, str]]:
+    """The entries of a record with their units, and where nothing is recorded.
 
-    >>> recorded(["carbs", "insulin_on_board"], [45.0, 1.5], [True, False])
+    >>> record_entries(["carbs", "insulin_on_board"], [45.0, 1.5], [True, False])
     [('carbs', '45 g'), ('insulin on board', 'not recorded')]
     """
-    told = []
-    for name, value, seen in zip(names, values, observed, strict=True):
-        cell = f"{value:g} {MEASURED_IN.get(str(name), '')}".strip().replace("-", "−") if seen else NOT_RECORDED
-        told.append((str(name).replace("_", " "), cell))
-    return told
+    entries = []
+    for name, value, present in zip(names, values, observed, strict=True):
+        cell = f"{value:g} {MEASURED_IN.get(str(name), '')}".strip().replace("-", "−") if present else NOT_RECORDED
+        entries.append((str(name).replace("_", " "), cell))
+    return entries
 
 
-def telling_meals(theta: np.ndarray, bold: np.ndarray, careful: np.ndarray, age: np.ndarray) -> dict[int, str]:
-    """Up to four meals with why they are shown, by rules, none picked by hand: where the careful doses gain most and
-    where they lose most against the bold ones, then the first child and the first adult of the rest whose dose caution
-    changes (or, if there is none, any). `theta` [meal, dose] are the rewards; `bold` and `careful` are dose numbers."""
+def instructive_meals(theta: np.ndarray, bold: np.ndarray, careful: np.ndarray, age: np.ndarray) -> dict[int, str]:
+    """Up to four meals with the reason to show them, selected by rules and not by hand: where the careful doses gain
+    most and where they lose most against the bold ones, then the first child and the first adult of the rest whose dose
+    caution changes (or, if there is none, any).
+
+    theta [meal, dose]: the rewards. bold, careful: dose numbers.
+    """
     meals = np.arange(len(theta))
     gain = theta[meals, careful] - theta[meals, bold]
-    found = {int(gain.argmax()): "where caution gains most"}
-    found.setdefault(int(gain.argmin()), "where caution loses most")
+    reasons = {int(gain.argmax()): "where caution gains most"}
+    reasons.setdefault(int(gain.argmin()), "where caution loses most")
     for grown, word in ((False, "child or teenager"), (True, "adult")):
-        able = [int(meal) for meal in meals if (age[meal] >= GROWN) == grown and meal not in found]
-        changed = [meal for meal in able if bold[meal] != careful[meal]]
-        if able:
+        others = [int(meal) for meal in meals if (age[meal] >= GROWN) == grown and meal not in reasons]
+        changed = [meal for meal in others if bold[meal] != careful[meal]]
+        if others:
             how = "whose dose caution changes" if changed else "of the test"
-            found[(changed or able)[0]] = f"the first {word} {how}"
-    return found
+            reasons[(changed or others)[0]] = f"the first {word} {how}"
+    return reasons
 
 
 @dataclass(frozen=True)
 class Course:
-    """One dose, whoever chose it, and what follows: the reward, and glucose minute by minute."""
+    """One dose, who chose it, and what follows: the reward, and glucose minute by minute."""
 
     units: float
     reward: float
     glucose: np.ndarray
-    who: tuple[str, ...]
+    chosen_by: tuple[str, ...]
     colour: Colour
     dash: str = ""
 
@@ -94,39 +98,40 @@ class Course:
 
     @property
     def late(self) -> float:
-        """The mean from two to four hours after the meal, which the reward is of."""
+        """The mean from two to four hours after the meal, on which the reward depends."""
         return float(self.glucose[LATE:].mean())
 
 
 def courses_of(
     chosen: Mapping[str, int], units: Sequence[float] | np.ndarray, theta: np.ndarray, curves: np.ndarray
 ) -> list[Course]:
-    """One for each dose that somebody chose, in the order of who did, then the best dose if nobody chose one as good.
+    """One for each dose that somebody chose, in the order of `chosen`, then the best dose if nobody chose one as good.
 
     chosen: dose numbers by name. theta [dose] are the rewards of one meal and curves [dose, minute] its glucose.
     """
 
-    def course(dose: int, who: Sequence[str], colour: Colour, dash: str = "") -> Course:
-        return Course(float(units[dose]), float(theta[dose]), curves[dose], tuple(who), colour, dash)
+    def course(dose: int, chosen_by: Sequence[str], colour: Colour, dash: str = "") -> Course:
+        return Course(float(units[dose]), float(theta[dose]), curves[dose], tuple(chosen_by), colour, dash)
 
-    best, found = int(theta.argmax()), []
+    best, courses = int(theta.argmax()), []
     for dose in dict.fromkeys(chosen.values()):
-        who = [name for name, own in chosen.items() if own == dose]
-        who += [NO_BETTER] if theta[dose] >= theta[best] else []
-        found.append(course(dose, who, SERIES[len(found) % len(SERIES)]))
+        names = [name for name, number in chosen.items() if number == dose]
+        names += [NO_BETTER] if theta[dose] >= theta[best] else []
+        courses.append(course(dose, names, SERIES[len(courses) % len(SERIES)]))
     if not any(theta[dose] >= theta[best] for dose in chosen.values()):
-        found.append(course(best, [BEST], INK, "5 4"))
-    return found
+        courses.append(course(best, [BEST], INK, "5 4"))
+    return courses
 
 
 def glucose_picture(courses: Sequence[Course], title: str, width: float = 480.0, height: float = 300.0) -> Picture:
-    """The curves of one meal alone; who chose which is for the reader to find beside it, by colour."""
+    """The curves of one meal; a table beside it says, by colour, who chose which dose."""
     panel = Box(MARGIN + 26, MARGIN + 8, width - MARGIN + 6, height - 44)
-    told = "; ".join(
-        f"{own.units:g} units ({', '.join(own.who)}): lowest {own.lowest:.0f}, later mean {own.late:.0f} mg/dl"
-        for own in courses
+    description = "; ".join(
+        f"{course.units:g} units ({', '.join(course.chosen_by)}): lowest {course.lowest:.0f}, "
+        f"later mean {course.late:.0f} mg/dl"
+        for course in courses
     )
-    return Picture(width, height, tuple(glucose_panel(courses, panel, width)), title, told)
+    return Picture(width, height, tuple(glucose_panel(courses, panel, width)), title, description)
 
 
 def glucose_panel(courses: Sequence[Course], panel: Box, width: float) -> list[Element]:
@@ -138,16 +143,17 @@ def glucose_panel(courses: Sequence[Course], panel: Box, width: float) -> list[E
     elements: list[Element] = [*_bands(up, panel), *upwards(up, panel)]
     elements += across(over, "hours after the meal", panel, width)
     elements += [Text(panel.left, panel.top - 8, "glucose, mg/dl", 11, colour=SOFT), Area(late, SOFT)]
-    for own in reversed(courses):
-        points = tuple((over(minute), up(float(level))) for minute, level in enumerate(own.glucose) if minute % 3 == 0)
-        elements.append(Line(points, own.colour, 2.0, own.dash))
+    for course in reversed(courses):
+        levels = enumerate(course.glucose)
+        points = tuple((over(minute), up(float(level))) for minute, level in levels if minute % 3 == 0)
+        elements.append(Line(points, course.colour, 2.0, course.dash))
     return elements
 
 
 def glucose_scale(courses: Sequence[Course], panel: Box) -> Scale:
     """From below serious hypoglycaemia, or the lowest curve, to the highest."""
-    low = min([46.0, *(own.lowest - 8 for own in courses)])
-    high = max([200.0, *(float(own.glucose.max()) + 10 for own in courses)])
+    low = min([46.0, *(course.lowest - 8 for course in courses)])
+    high = max([200.0, *(float(course.glucose.max()) + 10 for course in courses)])
     ticks = tuple(float(tick) for tick in TICKS if low <= tick <= high)
     return Scale(low, high, panel.bottom, panel.top, ticks, tuple(f"{tick:.0f}" for tick in ticks), "")
 
