@@ -22,9 +22,7 @@ from scipy.special import ndtr
 
 import prudent
 from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
-from prudent.worlds.missingness import mar, mcar, mnar
+from prudent.worlds import DosingSample, DosingWorld, mar, mcar, mnar
 
 FITTED, COMPARED, CASES = 2000, 1000, 600
 LEVEL = 0.95

@@ -24,8 +24,7 @@ from experiments.rivals.actions import (
     Rival,
 )
 from experiments.tables import NONE
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
+from prudent.worlds import DosingSample, DosingWorld
 
 FRESH = 2000
 MODELS = {"CausalPVAE": prudent.CausalPVAE(), "SPVAE": prudent.SPVAE(), "CPVAE": prudent.CPVAE()}

@@ -19,7 +19,7 @@ import polars as pl
 import prudent
 from benchmarks.reporting import Benchmark, Stored, Table, mean_and_error, mean_of
 from prudent.decide import HasDoubt, Model
-from prudent.worlds.missingness import mcar
+from prudent.worlds import mcar
 
 DOUBTS = (0.0, 1.0, 2.0, 3.0)
 

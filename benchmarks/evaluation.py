@@ -43,8 +43,7 @@ from prudent.evaluation.prices import Prices, model_prices
 from prudent.evaluation.row_terms import Evidence
 from prudent.evaluation.tails import as_share
 from prudent.propensity import effective_sample_size
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
+from prudent.worlds import DosingSample, DosingWorld
 
 FITTED, ROWS, FIRST_SEED = 3000, 2000, 1000
 BELOW = -3.0

@@ -22,8 +22,7 @@ from prudent.evaluation import worst_mean
 from prudent.models import Fitted
 from prudent.promise import DEFAULT_SETTINGS, Frontier, frontier
 from prudent.show import Picture, Series, frontier_series, scatter_lines
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
+from prudent.worlds import DosingSample, DosingWorld
 
 HERE = Path(__file__).parent
 BELOW = -5.0

@@ -20,9 +20,7 @@ from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table, mean_and_err
 from prudent.decide import Measuring, value_of_measuring
 from prudent.models import Fitted
 from prudent.table import Encoded
-from prudent.worlds import DosingWorld
-from prudent.worlds.dosing import DosingSample
-from prudent.worlds.measuring import posterior_spread
+from prudent.worlds import DosingSample, DosingWorld, posterior_spread
 
 LOGGED = 5000
 CAUTIOUS_SHARE = 0.2
@@ -95,7 +93,7 @@ def cells_to_fill(
     ways = (
         np.full(len(sample), -1),
         first_gap(random, gaps),
-        first_gap(posterior_spread(world, sample.values, sample.observed), gaps),
+        first_gap(posterior_spread(world.contexts, sample.values, sample.observed), gaps),
         np.array(suggested),
         first_gap(exact, gaps),
     )

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from experiments.rivals.effects import Study
-from prudent.worlds.missingness import mar, mcar
+from prudent.worlds import mar, mcar
 
 TABLE = Path(__file__).parent / "covariates.csv"
 NUMBERS = 6  # the first columns are numbers, the others have two levels

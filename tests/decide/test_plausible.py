@@ -7,8 +7,7 @@ from scipy import stats
 from prudent import Conservative, MaximumExpectedReward
 from prudent.decide import Search, c_of_risk, plausible_mass, risk_of_c
 from prudent.errors import InputProblem
-from prudent.worlds import DosingWorld
-from prudent.worlds.exact import squared_radii
+from prudent.worlds import DosingWorld, squared_radii
 
 
 def test_map_is_the_chi_squared_distribution_and_its_inverse():

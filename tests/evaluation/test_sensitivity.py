@@ -20,7 +20,7 @@ from prudent.evaluation.sensitivity.policy_contrast import contrast
 from prudent.evaluation.sensitivity.recorded_strength import observed_strength
 from prudent.evaluation.sensitivity.weight_bounds import Part
 from prudent.propensity import Boosted, ImputedLogistic, Known
-from prudent.worlds.dosing import DosingSample
+from prudent.worlds import DosingSample
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 

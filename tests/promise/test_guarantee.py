@@ -26,8 +26,7 @@ from prudent.models import FitReport, Fitted
 from prudent.promise import conformal_quantile, fewest_rows, guarantee
 from prudent.propensity import effective_sample_size
 from prudent.table import Column, Encoded
-from prudent.worlds import DosingWorld
-from prudent.worlds.missingness import mar
+from prudent.worlds import DosingWorld, mar
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 

@@ -5,7 +5,7 @@ import pytest
 
 from prudent.errors import InputProblem
 from prudent.worlds import ErasureWorld
-from prudent.worlds.information import entropy, information, joint_of, mutual_information
+from prudent.worlds.best_action_information import entropy, information, joint_of, mutual_information
 
 
 def test_numbers_of_the_appendix_and_the_correction():

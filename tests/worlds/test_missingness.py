@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.worlds.missingness import mar, mcar, mnar
+from prudent.worlds import mar, mcar, mnar
 
 VALUES = np.random.default_rng(1).normal([0, 5, -2, 100, 0, 1], [1, 2, 0.1, 30, 1e-3, 1e3], (8000, 6))
 MASKS = {

@@ -12,8 +12,7 @@ import prudent.worlds.dosing
 import prudent.worlds.erasure
 import prudent.worlds.losses
 from prudent.errors import InputProblem
-from prudent.worlds import DosingWorld, ErasureWorld, Loss
-from prudent.worlds.exact import squared_radii
+from prudent.worlds import DosingWorld, ErasureWorld, Loss, squared_radii
 
 LOSSES = ["quadratic", "absolute", "cliff", Loss(power=2, overdose=0.5, jump=2.0, margin=0.4)]
 STRATEGIES: list[tuple[str, dict[str, Any]]] = [
@@ -434,7 +433,7 @@ def test_bad_questions_are_refused():
         world.expected(np.zeros((2, 3)))
     with pytest.raises(InputProblem, match=r"0\.\.2"):
         world.expected(np.full((1, 8), 7.0))
-    with pytest.raises(InputProblem, match="label"):
+    with pytest.raises(InputProblem, match="None"):
         world.index([None])
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from prudent.worlds.exact import Posterior
+from prudent.worlds.exact_scores import Posterior
 
 LEVELS = (3, 4, 3)
 BETWEEN = 0.3
@@ -92,7 +92,7 @@ class Contexts:
             self._posterior_block(values[start : start + BLOCK], observed[start : start + BLOCK])
             for start in range(0, max(len(values), 1), BLOCK)
         ]
-        weights, means, sd, gaps = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        weights, means, sd, gaps = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         return Posterior(weights, means, sd, gaps)
 
     def _posterior_block(self, values: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -103,7 +103,7 @@ class Contexts:
         missing_slopes = np.where(patterns, 0.0, self.slopes)
         through = missing_slopes @ self.covariance
         regression = np.einsum("pij,pj->pi", precision, through)
-        # Only the missing cells' own variance enters, so a complete row has a spread of exactly zero.
+        # Only the variance of the missing cells enters, so a complete row has a spread of exactly zero.
         variance = np.sum(missing_slopes * through, axis=1) - np.sum(through * regression, axis=1)
         sd = np.where(patterns.all(axis=1), 0.0, np.sqrt(np.maximum(variance, 0.0)))
         centres = (missing_slopes - np.where(patterns, regression, 0.0)) @ self.centres.T + self.offsets
@@ -150,12 +150,12 @@ class Contexts:
     def _complete(
         self, values: np.ndarray, observed: np.ndarray, chosen: np.ndarray, prior_draw: np.ndarray
     ) -> np.ndarray:
-        """Carry numbers drawn without looking to the observed cells (Matheron's rule): exact for a Gaussian."""
+        """Condition unconditional draws on the observed cells (Matheron's rule): exact for a Gaussian."""
         seen = observed[:, : self.numeric]
         patterns, row = _patterns(seen)
         gain = self._precision(patterns) @ self.covariance
-        apart = np.where(seen[:, None, :], values[:, None, : self.numeric] - prior_draw, 0.0)
-        numbers = prior_draw + np.einsum("nci,nij->ncj", apart, gain[row])
+        residual = np.where(seen[:, None, :], values[:, None, : self.numeric] - prior_draw, 0.0)
+        numbers = prior_draw + np.einsum("nci,nij->ncj", residual, gain[row])
         full = np.concatenate([numbers, self.levels[chosen]], axis=2)
         return np.where(observed[:, None, :], values[:, None, :], full)
 

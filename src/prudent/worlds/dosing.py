@@ -1,26 +1,47 @@
 """A dosing clinic whose records have gaps and whose best advice is known exactly."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, Rule, check, number, one_of, require, whole
+from prudent.models import Fitted
 from prudent.promise import KnownTruth
-from prudent.worlds.columns import WorldColumn, world_columns
 from prudent.worlds.contexts import LEVELS, Contexts
-from prudent.worlds.exact import Posterior, exact_scores
-from prudent.worlds.gaps import gap_probabilities
-from prudent.worlds.losses import Loss
-from prudent.worlds.measuring import exact_value
-
-if TYPE_CHECKING:
-    import polars
-
-    from prudent.models import Fitted
+from prudent.worlds.display import DisplayColumn, display_columns
+from prudent.worlds.doses import dose_numbers, draw_doses
+from prudent.worlds.exact_measuring import exact_value_of_measuring
+from prudent.worlds.exact_model import exact_model
+from prudent.worlds.exact_scores import Posterior, exact_scores
+from prudent.worlds.gap_probabilities import gap_probabilities
+from prudent.worlds.losses import NAMED, Loss
 
 SCORE_CELLS = 1 << 20
+
+_POSITIVE = number(0, ends="(]")
+_RULES: dict[str, Rule] = {
+    "attributes": whole(1),
+    "doses": whole(2),
+    "loss": Rule(f"be {', '.join(map(repr, NAMED))} or a Loss", lambda loss: isinstance(loss, Loss) or loss in NAMED),
+    "categorical": whole(),
+    "gaps": number(0, 1, "[)"),
+    "mechanism": one_of("mcar", "mar"),
+    "target_sd": _POSITIVE,
+    "intercept": number(),
+    "reach": _POSITIVE,
+    "noise": number(0),
+    "temperature": _POSITIVE,
+    "uniform": number(0, 1, "(]"),
+    "factors": whole(1),
+    "common": number(0, 1, "[)"),
+    "seed": whole(),
+}
+_SAMPLE_RULES: dict[str, Rule] = {"rows": whole(1), "seed": whole()}
+_RECORD_RULES: dict[str, Rule] = {"seed": whole()}
 
 
 @dataclass(frozen=True)
@@ -30,10 +51,10 @@ class DosingWorld:
     Attributes are correlated, each of mean 0 and variance 1 (a factor model made from `seed`: `factors` of them carry
     the share `common` of the variance). The needed dose is linear in them, around `intercept` with sd `target_sd`, and
     the doses cover intercept ± `reach` · target_sd. θ(x, dose) = −loss(dose − needed dose); a logged reward adds noise
-    of sd `noise`. `loss` is "quadratic" (overdose three times as dear), "absolute", "cliff" (5 more when overdosed by
-    over 1) or a `Loss`. The last `categorical` attributes are categories that shift the numbers and the needed dose,
-    so that the posterior is a finite mixture of Gaussians. `gaps` is the share of cells that is missing, `mechanism`
-    "mcar" or "mar". The clinician who wrote the log saw the observed cells only: softmax of
+    of sd `noise`. `loss` is "quadratic" (an overdose costs three times as much), "absolute", "cliff" (5 more for an
+    overdose of more than 1) or a `Loss`. The last `categorical` attributes are categories that shift the numbers and
+    the needed dose, so that the posterior is a finite mixture of Gaussians. `gaps` is the share of cells that is
+    missing, `mechanism` "mcar" or "mar". The clinician who wrote the log saw the observed cells only: softmax of
     −(dose − E[needed | observed])² / `temperature`, mixed with a `uniform` share over all doses.
 
     >>> world = DosingWorld(attributes=4, doses=5)
@@ -60,27 +81,15 @@ class DosingWorld:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        owner = "DosingWorld"
+        check("DosingWorld", _RULES, vars(self))
         most = min(len(LEVELS), self.attributes - 1)
-        require(self.attributes >= 1, owner, "attributes", "be 1 or more", self.attributes)
-        require(self.doses >= 2, owner, "doses", "be 2 or more", self.doses)
-        require(0 <= self.categorical <= most, owner, "categorical", f"be in 0..{most}", self.categorical)
-        require(0 <= self.gaps < 1, owner, "gaps", "be in [0, 1)", self.gaps)
-        require(self.mechanism in ("mcar", "mar"), owner, "mechanism", "be 'mcar' or 'mar'", self.mechanism)
-        require(self.target_sd > 0, owner, "target_sd", "be above 0", self.target_sd)
-        require(self.reach > 0, owner, "reach", "be above 0", self.reach)
-        require(self.noise >= 0, owner, "noise", "be 0 or more", self.noise)
-        require(self.temperature > 0, owner, "temperature", "be above 0", self.temperature)
-        require(0 < self.uniform <= 1, owner, "uniform", "be in (0, 1]", self.uniform)
-        require(self.factors >= 1, owner, "factors", "be 1 or more", self.factors)
-        require(0 <= self.common < 1, owner, "common", "be in [0, 1)", self.common)
-        require(self.seed >= 0, owner, "seed", "be 0 or more", self.seed)
-        _ = self.loss_function
+        require(self.categorical <= most, "DosingWorld", "categorical", f"be in 0..{most}", self.categorical)
+        # raises where so many gaps are impossible
         _ = gap_probabilities(self.contexts, self.gaps, self.mechanism, np.zeros((1, self.attributes)))
 
     @cached_property
     def loss_function(self) -> Loss:
-        """The loss as a value."""
+        """The loss, also where `loss` is a name."""
         return self.loss if isinstance(self.loss, Loss) else Loss.named(self.loss)
 
     @cached_property
@@ -92,9 +101,9 @@ class DosingWorld:
         )
 
     @cached_property
-    def columns(self) -> tuple[WorldColumn, ...]:
+    def columns(self) -> tuple[DisplayColumn, ...]:
         """How each attribute is shown in a frame: its name, and its units or labels."""
-        return world_columns(self.attributes - self.categorical, self.categorical)
+        return display_columns(self.attributes - self.categorical, self.categorical)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -112,44 +121,37 @@ class DosingWorld:
         """The doses as a frame shows them, in mg: 0, 5, 10, …"""
         return tuple(range(0, 5 * self.doses, 5))
 
-    def index(self, labels: Any) -> np.ndarray:
+    def index(self, labels: Iterable[object]) -> np.ndarray:
         """The dose numbers 0, 1, … of dose labels, as they come back in advice."""
-        positions = {float(label): i for i, label in enumerate(self.dose_labels)}
-        try:
-            return np.array([positions[float(label)] for label in labels], dtype=int)
-        except (KeyError, TypeError, ValueError) as problem:
-            known = ", ".join(map(str, self.dose_labels))
-            raise InputProblem(f"A dose label is not one of this world's ({known}): {problem}.") from None
+        return dose_numbers(labels, self.dose_labels)
 
     def sample(self, rows: int, seed: int = 0) -> "DosingSample":
         """Fresh patients, their gaps, what the clinician gave and how it turned out."""
-        require(rows >= 1, "DosingWorld.sample", "rows", "be 1 or more", rows)
-        require(seed >= 0, "DosingWorld.sample", "seed", "be 0 or more", seed)
+        check("DosingWorld.sample", _SAMPLE_RULES, {"rows": rows, "seed": seed})
         random = np.random.default_rng([seed, self.seed])
         full = self.contexts.draw(rows, random)
         observed = random.random(full.shape) >= gap_probabilities(self.contexts, self.gaps, self.mechanism, full)
         return self._recorded(full, observed, random)
 
     def record(self, full: np.ndarray, observed: np.ndarray, seed: int = 0) -> "DosingSample":
-        """What the clinician gave and how it turned out when just these cells of complete records were there to see.
+        """What the clinician gave and how it turned out when only these cells of complete records were observed.
 
-        For studies of gaps: `observed` [row, attribute] may come from `prudent.worlds.missingness`.
+        For studies of gaps: `observed` [row, attribute] may come from `mcar`, `mar` or `mnar`.
         """
-        require(seed >= 0, "DosingWorld.record", "seed", "be 0 or more", seed)
+        check("DosingWorld.record", _RECORD_RULES, {"seed": seed})
         full, present = self._cells(full, None)
         require(bool(present.all()), "DosingWorld.record", "full", "have no gaps", full)
         observed = np.asarray(observed)
         fits = observed.shape == full.shape and observed.dtype == bool
         require(fits, "DosingWorld.record", "observed", f"be True or False of shape {full.shape}", observed)
-        # a stream of its own: records drawn by `sample` with the same seed must not decide how they are treated
+        # another stream: records drawn by `sample` with the same seed must not decide how they are treated
         return self._recorded(full, observed, np.random.default_rng([seed, self.seed, 1]))
 
     def _recorded(self, full: np.ndarray, observed: np.ndarray, random: np.random.Generator) -> "DosingSample":
         rows, values = len(full), np.where(observed, full, np.nan)
         theta = self.theta(full)
         propensity = self.propensity(values, observed)
-        beyond = random.random((rows, 1)) >= np.cumsum(propensity, axis=1)[:, :-1]
-        actions = beyond.sum(axis=1)
+        actions = draw_doses(propensity, random)
         rewards = theta[np.arange(rows), actions] + self.noise * random.normal(size=rows)
         return DosingSample(self, full, values, observed, theta, actions, rewards, propensity)
 
@@ -186,11 +188,17 @@ class DosingWorld:
         weight = np.exp(pull - pull.max(axis=1, keepdims=True))
         return (1 - self.uniform) * weight / weight.sum(axis=1, keepdims=True) + self.uniform / self.doses
 
-    def exact_model(self) -> "Fitted":
+    def exact_model(self) -> Fitted:
         """This world as a fitted model that knows everything: for trying strategies without fitting."""
-        from prudent.worlds.exact_model import exact_model
-
-        return exact_model(self)
+        return exact_model(
+            self,
+            self.contexts,
+            self.columns,
+            doses=self.levels,
+            labels=self.dose_labels,
+            loss=self.loss_function,
+            noise=self.noise,
+        )
 
     def expected(self, values: np.ndarray, observed: np.ndarray | None = None) -> np.ndarray:
         """E[θ(x, dose) | observed cells], [row, dose], in closed form."""
@@ -211,18 +219,18 @@ class DosingWorld:
         - "imputation": θ of the most likely completion (eq 5).
         - "expected": E[θ | observed cells] (eq 6).
         - "conservative": the lowest θ over the plausible set (eq 7), from `c`, or of mass 1 − `risk`.
-        - "tail": the mean of θ over its worst `risk` share (0.2 unless told), or with measure="quantile" the quantile.
+        - "tail": the mean of θ over its worst `risk` share (default: 0.2; this is the CVaR), or with measure="quantile"
+          the quantile.
         - "most often best": the probability that the dose is the best one.
 
-        All are closed forms, but for the threshold behind `risk`, found by halving to about 1e-11.
+        All are closed forms, except for the threshold behind `risk`, by bisection to about 1e-11.
         """
-        values, observed = (rows.values, rows.observed) if isinstance(rows, DosingSample) else (rows, observed)
-        posterior = self.posterior(values, observed)
+        posterior = self.contexts.posterior(*self._cells(rows, observed))
         block = max(1, SCORE_CELLS // (self.doses * posterior.weights.shape[1]))
         return np.concatenate(
             [
-                exact_scores(strategy, part, self.levels, self.loss_function, c=c, risk=risk, measure=measure)
-                for part in posterior.blocks(block)
+                exact_scores(strategy, some, self.levels, self.loss_function, c=c, risk=risk, measure=measure)
+                for some in posterior.blocks(block)
             ]
         )
 
@@ -244,8 +252,11 @@ class DosingWorld:
 
         The score is a strategy's, as in `scores`: "conservative" gives the gain in the worst plausible case.
         """
-        values, observed = (rows.values, rows.observed) if isinstance(rows, DosingSample) else (rows, observed)
-        return exact_value(self, strategy, *self._cells(values, observed), settings)
+
+        def scores(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
+            return self.scores(strategy, values, observed, **settings)
+
+        return exact_value_of_measuring(self.contexts, scores, *self._cells(rows, observed))
 
     def value(self, actions: np.ndarray, sample: "DosingSample") -> float:
         """The mean of θ(x, action) over the true, complete records."""
@@ -271,15 +282,18 @@ class DosingWorld:
 
     def _checked(self, actions: np.ndarray, sample: "DosingSample") -> np.ndarray:
         actions = np.asarray(actions, dtype=int)
-        right = actions.shape == (len(sample),) and bool(np.all((actions >= 0) & (actions < self.doses)))
+        valid = actions.shape == (len(sample),) and bool(np.all((actions >= 0) & (actions < self.doses)))
         must = f"be {len(sample)} dose numbers in 0..{self.doses - 1}"
-        require(right, "DosingWorld", "actions", must, actions)
+        require(valid, "DosingWorld", "actions", must, actions)
         return actions
 
-    def _cells(self, values: np.ndarray, observed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        values = np.asarray(values, dtype=float)
-        wide = f"have shape [rows, {self.attributes}]"
-        require(values.ndim == 2 and values.shape[1] == self.attributes, "DosingWorld", "values", wide, values.shape)
+    def _cells(self, rows: "DosingSample | np.ndarray", observed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """The values of the rows, and which of them are observed."""
+        if isinstance(rows, DosingSample):
+            rows, observed = rows.values, rows.observed
+        values = np.asarray(rows, dtype=float)
+        fits = values.ndim == 2 and values.shape[1] == self.attributes
+        require(fits, "DosingWorld", "values", f"have shape [rows, {self.attributes}]", values.shape)
         present = ~np.isnan(values)
         present = present if observed is None else present & np.asarray(observed, dtype=bool)
         for column, size in enumerate(LEVELS[: self.categorical], start=self.attributes - self.categorical):
@@ -291,7 +305,7 @@ class DosingWorld:
 
 @dataclass(frozen=True, eq=False)
 class DosingSample:
-    """Rows of a dosing world, with what nobody in the clinic could see.
+    """Rows of a dosing world, with the truth that nobody in the clinic could see.
 
     full [row, attribute] is the truth and values the record, NaN in the gaps, both on the world's standard scale;
     observed marks the cells that are present; theta [row, dose] the true mean rewards; actions the dose numbers of
@@ -310,22 +324,16 @@ class DosingSample:
     def __len__(self) -> int:
         return len(self.full)
 
-    def cases(self) -> "polars.DataFrame":
+    def cases(self) -> pl.DataFrame:
         """The records as a polars frame in readable units, gaps empty."""
-        import polars
-
         columns = enumerate(self.world.columns)
-        return polars.DataFrame({c.name: c.show(self.values[:, j], self.observed[:, j]) for j, c in columns})
+        return pl.DataFrame({c.name: c.cells(self.values[:, j], self.observed[:, j]) for j, c in columns})
 
-    def known_truth(self, fitted: "Fitted") -> KnownTruth:
+    def known_truth(self, fitted: Fitted) -> KnownTruth:
         """The cases with their true mean rewards, doses in the order of the model's labels."""
         return KnownTruth(self.cases(), fitted.sign * self.theta[:, self.world.index(fitted.action_labels)])
 
-    def frame(self) -> "polars.DataFrame":
+    def frame(self) -> pl.DataFrame:
         """The log as a polars frame: the records, then `dose` (mg) and `outcome`."""
-        import polars
-
         dose = np.array(self.world.dose_labels)[self.actions]
-        return self.cases().with_columns(
-            polars.Series("dose", dose), polars.Series("outcome", np.round(self.rewards, 4))
-        )
+        return self.cases().with_columns(pl.Series("dose", dose), pl.Series("outcome", np.round(self.rewards, 4)))

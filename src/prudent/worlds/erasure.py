@@ -6,11 +6,13 @@ from itertools import product
 
 import numpy as np
 
-from prudent.errors import InputProblem, require
-from prudent.worlds.information import Information, information, joint_of
+from prudent.errors import InputProblem, Rule, check, number, one_of, require, whole
+from prudent.worlds.best_action_information import Information, information, joint_of
 
 BITS = 4
-STRATEGIES = ("imputation", "expected", "conservative", "most often best")
+_RULES: dict[str, Rule] = {"erasure": number(0, 1), "uniform": number(0, 1, "(]")}
+_STRATEGY_RULES: dict[str, Rule] = {"strategy": one_of("imputation", "expected", "conservative", "most often best")}
+_SAMPLE_RULES: dict[str, Rule] = {"rows": whole(1), "seed": whole()}
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,7 @@ class ErasureWorld:
     uniform: float = 0.4
 
     def __post_init__(self) -> None:
-        require(0 <= self.erasure <= 1, "ErasureWorld", "erasure", "be in [0, 1]", self.erasure)
-        require(0 < self.uniform <= 1, "ErasureWorld", "uniform", "be in (0, 1]", self.uniform)
+        check("ErasureWorld", _RULES, vars(self))
 
     @cached_property
     def records(self) -> np.ndarray:
@@ -64,8 +65,8 @@ class ErasureWorld:
     def posterior(self, values: np.ndarray, observed: np.ndarray | None = None) -> np.ndarray:
         """p(x | the bits that are left) over `records`, [row, 16]; gaps are NaN in `values`, or False in `observed`."""
         values = np.asarray(values, dtype=float)
-        wide = values.ndim == 2 and values.shape[1] == BITS
-        require(wide, "ErasureWorld", "values", f"have shape [rows, {BITS}]", values.shape)
+        fits = values.ndim == 2 and values.shape[1] == BITS
+        require(fits, "ErasureWorld", "values", f"have shape [rows, {BITS}]", values.shape)
         seen = ~np.isnan(values)
         seen = seen if observed is None else seen & np.asarray(observed, dtype=bool)
         agrees = np.all(~seen[:, None, :] | (values[:, None, :] == self.records), axis=2)
@@ -78,13 +79,12 @@ class ErasureWorld:
 
         - "imputation": θ of the most likely completion (eq 5). All completions of a row are equally likely; the first
           in counting order is taken, so gaps are read as 0.
-        - "expected": E[θ | what is left] (eq 6).
+        - "expected": E[θ | the bits that are left] (eq 6).
         - "conservative": the lowest θ over the completions (eq 7). All are equally likely, so every c below 1
           gives the same.
         - "most often best": the probability that the action is a(x).
         """
-        if strategy not in STRATEGIES:
-            raise InputProblem(f"The strategy {strategy!r} is not known here. Use one of {', '.join(STRATEGIES)}.")
+        check("ErasureWorld.scores", _STRATEGY_RULES, {"strategy": strategy})
         posterior = self.posterior(values, observed)
         if strategy == "imputation":
             return self.theta_of_records[np.argmax(posterior, axis=1)]
@@ -105,7 +105,7 @@ class ErasureWorld:
 
     @property
     def remaining_entropy(self) -> float:
-        """H(a(X) | X̃): how unsure the best action still is, on average, after seeing the bits that are left."""
+        """H(a(X) | X̃): how uncertain the best action still is, on average, after seeing the bits that are left."""
         return self.informed.remaining_entropy
 
     @property
@@ -115,7 +115,7 @@ class ErasureWorld:
 
     @property
     def irrelevant_information(self) -> float:
-        """I(X; X̃ | a(X)): what X̃ tells about X that the best action does not need."""
+        """I(X; X̃ | a(X)): what X̃ says about X that the best action does not need."""
         return self.informed.irrelevant_information
 
     @property
@@ -136,7 +136,7 @@ class ErasureWorld:
 
     def sample(self, rows: int, seed: int = 0) -> "ErasureSample":
         """A log: fresh records, their gaps, the clinician's actions and the rewards."""
-        require(rows >= 1, "ErasureWorld.sample", "rows", "be 1 or more", rows)
+        check("ErasureWorld.sample", _SAMPLE_RULES, {"rows": rows, "seed": seed})
         random = np.random.default_rng(seed)
         full = self.records[random.integers(len(self.records), size=rows)]
         observed = random.random(full.shape) >= self.erasure

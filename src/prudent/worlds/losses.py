@@ -5,7 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from prudent.errors import InputProblem, require
+from prudent.errors import Rule, check, number, one_of
+
+_RULES: dict[str, Rule] = {
+    "power": Rule("be 1 or 2", (1, 2).__contains__),
+    "overdose": number(0, ends="(]"),
+    "jump": number(0),
+    "margin": number(0),
+}
 
 
 @dataclass(frozen=True)
@@ -13,7 +20,7 @@ class Loss:
     """The cost of giving a dose too high by `excess` (negative: too low).
 
     |excess| ** power, times `overdose` on the high side, and `jump` more once the excess is over `margin`.
-    It grows away from zero on both sides, which is what makes every exact quantity of the dosing world short.
+    It grows away from zero on both sides, which keeps every exact quantity of the dosing world simple.
 
     >>> Loss.named("cliff").of(np.array([-2.0, 0.5, 1.5])).tolist()
     [2.0, 0.5, 6.5]
@@ -25,16 +32,12 @@ class Loss:
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        require(self.power in (1, 2), "Loss", "power", "be 1 or 2", self.power)
-        require(self.overdose > 0, "Loss", "overdose", "be above 0", self.overdose)
-        require(self.jump >= 0, "Loss", "jump", "be 0 or more", self.jump)
-        require(self.margin >= 0, "Loss", "margin", "be 0 or more", self.margin)
+        check("Loss", _RULES, vars(self))
 
     @staticmethod
     def named(name: str) -> "Loss":
-        """The three losses that have names: 'quadratic' (overdose three times as dear), 'absolute' and 'cliff'."""
-        if name not in NAMED:
-            raise InputProblem(f"The loss {name!r} has no name here. Use one of {', '.join(NAMED)}, or a Loss(...).")
+        """The three losses that have names: 'quadratic' (overdose costs three times as much), 'absolute', 'cliff'."""
+        check("Loss.named", {"name": one_of(*NAMED)}, {"name": name})
         return NAMED[name]
 
     def of(self, excess: np.ndarray) -> np.ndarray:
@@ -57,9 +60,9 @@ class Loss:
     def tail(self, level: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P(loss > level) and E[loss; loss > level] for an excess that is N(mean, sd**2); sd may be 0."""
         over, under = self.furthest_over(level), self.furthest_under(level)
-        mass_over, part_over = _upper_moments(over, mean, sd, self.power)
-        mass_under, part_under = _upper_moments(under, -mean, sd, self.power)
-        cost = self.overdose * part_over + part_under
+        mass_over, moment_over = _upper_moments(over, mean, sd, self.power)
+        mass_under, moment_under = _upper_moments(under, -mean, sd, self.power)
+        cost = self.overdose * moment_over + moment_under
         if self.jump:
             cost = cost + self.jump * ndtr(-_standard(np.maximum(over, self.margin), mean, sd))
         return mass_over + mass_under, cost

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from prudent.errors import is_number, require
+from prudent.errors import Rule, check, number, require
+
+_RULES: dict[str, Rule] = {"share": number(0, 1, "[)")}
 
 
 def mcar(shape: tuple[int, int], share: float, seed: int = 0) -> np.ndarray:
@@ -16,17 +18,17 @@ def mcar(shape: tuple[int, int], share: float, seed: int = 0) -> np.ndarray:
     >>> mcar((2, 3), share=0.0).all().item()
     True
     """
-    _check_share(share, "mcar")
+    check("mcar", _RULES, {"share": share})
     return np.random.default_rng(seed).random(shape) >= share
 
 
 def mar(values: np.ndarray, share: float, seed: int = 0, always_observed: float = 0.3) -> np.ndarray:
-    """At random: a cell's chance of going missing depends only on attributes that are always present.
+    """At random: a cell's probability of going missing depends only on attributes that are always present.
 
     About `always_observed` of the attributes (at least one) are picked at random to stay complete and to drive,
     through a random logistic, the gaps of the others; so `share` can be at most the share of the others.
     """
-    _check_share(share, "mar")
+    check("mar", _RULES, {"share": share})
     standard = _standardised(values, "mar")
     rows, attributes = standard.shape
     require(attributes >= 2, "mar", "values", "have at least two attributes", standard.shape)
@@ -46,15 +48,11 @@ def mar(values: np.ndarray, share: float, seed: int = 0, always_observed: float 
 
 
 def mnar(values: np.ndarray, share: float, seed: int = 0, strength: float = 2.0) -> np.ndarray:
-    """Not at random, self-masking: the larger a cell's own value (in standard deviations), the likelier it is gone."""
-    _check_share(share, "mnar")
+    """Not at random, self-masking: the larger a cell's value (in standard deviations), the likelier it is missing."""
+    check("mnar", _RULES, {"share": share})
     standard = _standardised(values, "mnar")
-    chances = _calibrated(strength * standard, share)
-    return np.random.default_rng(seed).random(standard.shape) >= chances
-
-
-def _check_share(share: float, owner: str) -> None:
-    require(is_number(share) and 0 <= share < 1, owner, "share", "be in [0, 1)", share)
+    probabilities = _calibrated(strength * standard, share)
+    return np.random.default_rng(seed).random(standard.shape) >= probabilities
 
 
 def _standardised(values: np.ndarray, owner: str) -> np.ndarray:
@@ -66,7 +64,7 @@ def _standardised(values: np.ndarray, owner: str) -> np.ndarray:
 
 
 def _calibrated(scores: np.ndarray, share: float) -> np.ndarray:
-    """Chances of going missing, logistic in the scores, whose mean in every attribute is `share`."""
+    """Probabilities of going missing, logistic in the scores, with mean `share` in every attribute."""
     if share in (0, 1):
         return np.full(scores.shape, float(share))
     bound = float(np.abs(scores).max()) + 50.0

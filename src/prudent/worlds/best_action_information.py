@@ -1,4 +1,4 @@
-"""How sure the best action can be when a record has gaps: proposition 1 for any finite world."""
+"""How certain the best action can be when a record has gaps: proposition 1 for any finite world."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from prudent.errors import require
 
 @dataclass(frozen=True)
 class Information:
-    """What the record with gaps X̃ tells about the best action a(X), in bits.
+    """What the record with gaps X̃ says about the best action a(X), in bits.
 
     Proposition 1: remaining_entropy = best_action_entropy − (information − irrelevant_information).
 
     best_action_entropy: H(a(X)), how varied the best action is before anything is seen.
-    remaining_entropy: H(a(X) | X̃), how unsure it still is, on average, after the record is seen.
-    information: I(X; X̃), all that the record with gaps tells about the full one.
+    remaining_entropy: H(a(X) | X̃), how uncertain it still is, on average, after the record is seen.
+    information: I(X; X̃), all that the record with gaps says about the full one.
     irrelevant_information: I(X; X̃ | a(X)), the part of it that the best action does not need.
     best_guess: the probability that the best guess from X̃ finds a(X).
     """
@@ -46,10 +46,10 @@ def information(joint: np.ndarray, theta: np.ndarray) -> Information:
 
     One fair bit that says which of two actions is right, and is erased half of the time:
 
-    >>> found = information(np.array([[0.25, 0.0, 0.25], [0.0, 0.25, 0.25]]), np.eye(2))
-    >>> found.best_action_entropy, found.remaining_entropy, found.information, found.irrelevant_information
+    >>> bit = information(np.array([[0.25, 0.0, 0.25], [0.0, 0.25, 0.25]]), np.eye(2))
+    >>> bit.best_action_entropy, bit.remaining_entropy, bit.information, bit.irrelevant_information
     (1.0, 0.5, 0.5, 0.0)
-    >>> found.best_guess, round(found.guess_bound, 3)
+    >>> bit.best_guess, round(bit.guess_bound, 3)
     (0.75, 0.707)
     """
     joint, theta = _checked(joint, theta)
@@ -57,12 +57,16 @@ def information(joint: np.ndarray, theta: np.ndarray) -> Information:
     by_action = best.T[:, :, None] * joint[None, :, :]
     share = by_action.sum(axis=(1, 2))
     action_and_degraded = by_action.sum(axis=1)
-    apart = [p * mutual_information(own / p) for p, own in zip(share, by_action, strict=True) if p > 0]
+    within = [
+        p * mutual_information(joint_of_action / p)
+        for p, joint_of_action in zip(share, by_action, strict=True)
+        if p > 0
+    ]
     return Information(
         best_action_entropy=float(entropy(share)),
         remaining_entropy=float(entropy(share)) - mutual_information(action_and_degraded),
         information=mutual_information(joint),
-        irrelevant_information=float(sum(apart)),
+        irrelevant_information=float(sum(within)),
         best_guess=float(action_and_degraded.max(axis=0).sum()),
     )
 
@@ -78,8 +82,8 @@ def joint_of(posterior: np.ndarray, probability: np.ndarray) -> np.ndarray:
 
 def mutual_information(joint: np.ndarray) -> float:
     """I(X; Y) of a joint distribution [x, y], in bits; never negative."""
-    apart = entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0))
-    return max(float(apart - entropy(joint.reshape(-1))), 0.0)
+    marginal = entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0))
+    return max(float(marginal - entropy(joint.reshape(-1))), 0.0)
 
 
 def entropy(probabilities: np.ndarray) -> np.ndarray:
@@ -89,7 +93,7 @@ def entropy(probabilities: np.ndarray) -> np.ndarray:
     [1.0, 0.0]
     """
     logs = np.log2(np.where(probabilities > 0, probabilities, 1.0))
-    return 0.0 - np.sum(probabilities * logs, axis=-1)  # a certain thing has entropy 0, not −0
+    return 0.0 - np.sum(probabilities * logs, axis=-1)  # 0.0 − …: certainty has entropy 0, not −0
 
 
 def _checked(joint: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

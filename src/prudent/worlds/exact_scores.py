@@ -6,11 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaincinv, ndtr, ndtri
 
-from prudent.errors import InputProblem, require
+from prudent.errors import InputProblem, Rule, check, number, one_of
 from prudent.worlds.losses import Loss
 
-STRATEGIES = ("imputation", "expected", "conservative", "tail", "most often best")
 HALVINGS = 44
+
+_STRATEGY_RULES: dict[str, Rule] = {
+    "strategy": one_of("imputation", "expected", "conservative", "tail", "most often best")
+}
+_TAIL_RULES: dict[str, Rule] = {"risk": number(0, 1, "(]"), "measure": one_of("cvar", "quantile")}
+_C_RULES: dict[str, Rule] = {"c": number(0, 1, "()")}
+_RISK_RULES: dict[str, Rule] = {"risk": number(0, 1, "()")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +52,10 @@ class Posterior:
         return np.take_along_axis(self.means, best[:, None], axis=1)[:, 0]
 
     def blocks(self, rows: int) -> Iterator["Posterior"]:
-        """The same posterior, a few rows at a time."""
+        """The same posterior in blocks of this many rows."""
         for start in range(0, len(self.sd), rows):
-            part = slice(start, start + rows)
-            yield Posterior(self.weights[part], self.means[part], self.sd[part], self.gaps[part])
+            block = slice(start, start + rows)
+            yield Posterior(self.weights[block], self.means[block], self.sd[block], self.gaps[block])
 
     def cdf(self, bounds: np.ndarray) -> np.ndarray:
         """P(needed dose <= bound | observed cells), [row, bound]."""
@@ -71,8 +77,7 @@ def exact_scores(
     measure: str = "cvar",
 ) -> np.ndarray:
     """Scores [row, dose]; the strategy's action is the argmax. See `DosingWorld.scores` for the strategies."""
-    if strategy not in STRATEGIES:
-        raise InputProblem(f"The strategy {strategy!r} is not known here. Use one of {', '.join(STRATEGIES)}.")
+    check("scores", _STRATEGY_RULES, {"strategy": strategy})
     if strategy == "imputation":
         return -loss.of(doses[None, :] - posterior.mode[:, None])
     if strategy == "expected":
@@ -82,8 +87,7 @@ def exact_scores(
     if strategy == "conservative":
         return worst_case(posterior, doses, loss, squared_radii(posterior, c=c, risk=risk))
     risk = 0.2 if risk is None else risk
-    require(0 < risk <= 1, "tail", "risk", "be in (0, 1]", risk)
-    require(measure in ("cvar", "quantile"), "tail", "measure", "be 'cvar' or 'quantile'", measure)
+    check("tail", _TAIL_RULES, {"risk": risk, "measure": measure})
     level = loss_quantile(posterior, doses, loss, risk)
     return -level if measure == "quantile" else -tail_mean(posterior, doses, loss, risk, level)
 
@@ -106,17 +110,17 @@ def share_best(posterior: Posterior, doses: np.ndarray, loss: Loss) -> np.ndarra
 def squared_radii(posterior: Posterior, *, c: float | None, risk: float | None) -> np.ndarray:
     """Squared Mahalanobis radius of the plausible set within each configuration; negative where it is left out.
 
-    With `c` the set is {p > c · p(mode)}; with `risk` it is the smallest set that holds mass 1 − risk, found by
-    halving on the density threshold (rows whose numeric cells are all present have a finite set: sorted weights).
+    With `c` the set is {p > c · p(mode)}; with `risk` it is the smallest set that holds mass 1 − risk, by bisection on
+    the density threshold (rows whose numeric cells are all present have a finite set: sorted weights).
     """
     with np.errstate(divide="ignore"):
         relative = np.log(posterior.weights) - np.log(posterior.weights.max(axis=1, keepdims=True))
     if c is not None and risk is None:
-        require(0 < c < 1, "conservative", "c", "be in (0, 1)", c)
+        check("conservative", _C_RULES, {"c": c})
         return 2 * (relative - np.log(c))
     if risk is None or c is not None:
         raise InputProblem("The conservative strategy needs one of 'c' and 'risk'. Give exactly one of them.")
-    require(0 < risk < 1, "conservative", "risk", "be in (0, 1)", risk)
+    check("conservative", _RISK_RULES, {"risk": risk})
     depth = np.where(posterior.gaps > 0, _depth_numeric(posterior, relative, risk), 0.0)
     kept = np.where(posterior.gaps[:, None] > 0, relative + depth[:, None], _kept_discrete(posterior.weights, risk))
     return 2 * kept
@@ -126,7 +130,7 @@ def _depth_numeric(posterior: Posterior, relative: np.ndarray, risk: float) -> n
     """The −ln c whose set {p > c · p(mode)} holds 1 − risk, for rows with at least one numeric gap."""
     half = np.maximum(posterior.gaps, 1) / 2.0
     low = np.zeros(len(half))
-    # A component lighter than risk / 2m may be left out whole; deeper than this, every other one misses under risk / 2.
+    # a component lighter than risk / 2m may be left out entirely; with this depth all others lose less than risk / 2
     high = gammaincinv(half, 1 - risk / 2) + np.log(2 * relative.shape[1] / risk)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -159,7 +163,7 @@ def worst_case(posterior: Posterior, doses: np.ndarray, loss: Loss, squared: np.
 
 
 def loss_quantile(posterior: Posterior, doses: np.ndarray, loss: Loss, risk: float) -> np.ndarray:
-    """The smallest level that the loss exceeds with probability at most `risk`, [row, dose], by halving."""
+    """The smallest level that the loss exceeds with probability at most `risk`, [row, dose], by bisection."""
     mean, sd = _excess(posterior, doses)
     reach = -ndtri(min(risk, 0.5) / 2) * sd
     present = posterior.weights[:, None, :] > 0
@@ -175,8 +179,8 @@ def loss_quantile(posterior: Posterior, doses: np.ndarray, loss: Loss, risk: flo
 
 def tail_mean(posterior: Posterior, doses: np.ndarray, loss: Loss, risk: float, level: np.ndarray) -> np.ndarray:
     """The mean loss over the worst `risk` share: level + E[(loss − level)₊] / risk, exact at the quantile `level`."""
-    mass, part = loss.tail(level[:, :, None], *_excess(posterior, doses))
-    return level + (_mix(posterior, part) - level * _mix(posterior, mass)) / risk
+    mass, cost = loss.tail(level[:, :, None], *_excess(posterior, doses))
+    return level + (_mix(posterior, cost) - level * _mix(posterior, mass)) / risk
 
 
 def _excess(posterior: Posterior, doses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

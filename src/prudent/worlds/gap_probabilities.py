@@ -1,4 +1,4 @@
-"""Which cells go missing: at random, or more often for some patients than for others."""
+"""How likely each cell of a dosing world is missing: equally, or more often for some patients than for others."""
 
 import numpy as np
 from scipy.special import expit
@@ -17,9 +17,9 @@ def always_observed(contexts: Contexts) -> int:
 def gap_probabilities(contexts: Contexts, share: float, mechanism: str, full: np.ndarray) -> np.ndarray:
     """The probability of a gap for every cell of `full`; its mean over the world is `share`.
 
-    "mar": the leading attributes are always there and decide how often the others are missing: a logistic curve in
-    their standardised mean, rising for every second attribute and falling for the rest. The gaps can be ignored then:
-    the posterior needs no model of them.
+    "mar": the leading attributes are always observed and decide how often the others are missing: a logistic curve in
+    their standardised mean, rising for every second attribute and falling for the rest. Such gaps are ignorable: the
+    posterior needs no model of them.
     """
     if mechanism == "mcar" or share == 0:
         return np.full(full.shape, share)
@@ -36,7 +36,7 @@ def gap_probabilities(contexts: Contexts, share: float, mechanism: str, full: np
     spread = np.sqrt(within + contexts.prior @ centres**2)
     sd = float(np.sqrt(within) / spread)
     rising = _level(wanted, centres / spread, sd, contexts.prior)
-    # The falling half needs its own level: with categories the score need not be symmetric.
+    # the falling half has another level: with categories the score need not be symmetric
     falling = _level(wanted, -centres / spread, sd, contexts.prior)
     score = full[:, :kept].mean(axis=1, keepdims=True) / spread
     sign = np.where(np.arange(width - kept) % 2 == 0, 1.0, -1.0)
