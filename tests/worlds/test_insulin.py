@@ -208,5 +208,5 @@ def test_bad_settings_get_their_sentence(settings, words):
 
 
 def test_unknown_doses_get_their_sentence(world):
-    with pytest.raises(InputProblem, match="5.0"):
+    with pytest.raises(InputProblem, match=r"5\.0"):
         world.index([5.0])
