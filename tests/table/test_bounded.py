@@ -203,13 +203,13 @@ def test_shifted_cells_stay_in_the_bounds(fitted_bounded, saturation):
     assert (far.records[gaps[:, 1], :, 1] == low[1]).all()
 
 
-# --- asking, encoding, decoding ---
+# --- bounds, encoding, decoding ---
 
 
 def test_bounds_are_the_logs_extremes_unless_given():
     table = {"x": [3, 7, None, 5], "y": [0.0, 0.25, 1.0, None]}
-    own, given = (Schema.infer(table, {"x": asked, "y": "bounded"})[0] for asked in ("bounded", (0, 10)))
-    assert [(c.kind, c.low, c.high, c.integral) for c in own.columns] == [
+    default, given = (Schema.infer(table, {"x": kind, "y": "bounded"})[0] for kind in ("bounded", (0, 10)))
+    assert [(c.kind, c.low, c.high, c.integral) for c in default.columns] == [
         ("bounded", 3.0, 7.0, True),
         ("bounded", 0.0, 1.0, False),
     ]
@@ -232,8 +232,8 @@ def test_columns_that_never_vary_are_kept_with_bounds_and_dropped_without():
     assert (schema.columns[0].scale, notes) == (2.5, ())
     assert schema.decode(schema.encode({"x": [4.0, 10.0]}).values)["x"] == [4, 10]
     _, notes = Schema.infer({"x": [4.0] * 5, "y": [1.5, 2, 3, 4, 5]}, {"x": "bounded"})
-    assert notes == ("Column 'x' holds only 4, so its bounds cannot be seen: dropped; give them, as in "
-                     "kinds={'x': (0, 100)}.",)  # fmt: skip
+    assert len(notes) == 1
+    assert "kinds={'x': (0, 100)}" in notes[0]
 
 
 def test_numbers_beyond_a_bound_are_the_bound_and_flagged():
@@ -258,7 +258,7 @@ def test_whole_numbers_between_bounds_that_are_not_whole_stay_in_them():
     assert schema.decode(np.array([[-50.0], [50.0]]))["x"] == [0.5, 3.5]
 
 
-def test_where_a_decision_turns_is_told_in_the_columns_units():
+def test_where_a_decision_turns_is_given_in_the_columns_units():
     whole = Column("spo2", "bounded", location=90.0, scale=10.0, low=0.0, high=100.0, integral=True)
     point = TurningPoint(0, 0.55, np.inf, (), 0, 0.5)
     assert where(whole, point) == "at least 96"
@@ -266,19 +266,19 @@ def test_where_a_decision_turns_is_told_in_the_columns_units():
 
 
 @pytest.mark.parametrize(
-    ("table", "kinds", "sentence"),
+    ("table", "kinds", "facts"),
     [
-        ({"x": [1, 101]}, {"x": (0, 100)}, r"cannot be bounded between 0 and 100: row 2 .* holds 101; widen"),
+        ({"x": [1, 101]}, {"x": (0, 100)}, r"'x' .* 0 and 100: row 2 .* 101; widen"),
         ({"x": [1, -0.5]}, {"x": [0, 100]}, r"row 2 \(counting from 1\) holds -0.5"),
         ({"x": ["a", "1"]}, {"x": (0, 100)}, r"needs a number \(bounded\), but row 1"),
         (
             {"x": [1, 2]},
             {"x": (100, 0)},
-            r"bounds of column 'x' must be two finite numbers, the lower.*\(100, 0\)",
+            r"column 'x' must be two finite numbers.*\(100, 0\)",
         ),
         ({"x": [1, 2]}, {"x": (1, 1)}, "must be two finite numbers"),
         ({"x": [1, 2]}, {"x": (0,)}, "must be two finite numbers"),
-        ({"x": [1, 2]}, {"x": [1, 2, 3]}, r"Got \[1, 2, 3\] instead; levels in an order are written as texts"),
+        ({"x": [1, 2]}, {"x": [1, 2, 3]}, r"Got \[1, 2, 3\] instead.*\['1', '2', '3'\]"),
         ({"x": [1, 2]}, {"x": (0, float("inf"))}, "must be two finite numbers"),
         ({"x": [1, 2]}, {"x": (float("nan"), 1)}, "must be two finite numbers"),
         ({"x": [1, 2]}, {"x": (-1.7e308, 1.7e308)}, "must be two finite numbers"),
@@ -286,12 +286,12 @@ def test_where_a_decision_turns_is_told_in_the_columns_units():
         (
             {"pixel1": [1, 2]},
             {"pixle*": "real"},
-            r"no feature 'pixle\*' .* a pattern. Did you mean 'pixel1'",
+            r"'pixle\*' .* Did you mean 'pixel1'",
         ),
     ],
 )
-def test_bad_bounds_and_patterns_get_their_sentence(table, kinds, sentence):
-    with pytest.raises(InputProblem, match=sentence):
+def test_bad_bounds_and_patterns_are_refused(table, kinds, facts):
+    with pytest.raises(InputProblem, match=facts):
         Schema.infer(table, kinds)
 
 
@@ -352,20 +352,20 @@ def pixels(columns: int, rows: int = 60) -> dict[str, np.ndarray]:
     return {f"pixel{i}": lit[:, i] for i in range(columns)} | {"visits": random.poisson(3.0, rows)}
 
 
-def test_a_wide_table_of_whole_numbers_is_bounded_and_says_so_once():
+def test_a_wide_table_of_whole_numbers_is_bounded_with_one_note():
     table = pixels(30) | {f"edge{i}": np.zeros(60) for i in range(20)}
     schema, notes = Schema.infer(table)
     assert {c.kind for c in schema.columns if c.name.startswith("pixel")} == {"bounded"}
     assert {(c.low, c.high) for c in schema.columns if c.kind == "bounded"} == {(0.0, 255.0)}
     assert {c.name: c.kind for c in schema.columns}["visits"] == "count"
     whole, constant = (next(note for note in notes if word in note) for word in ("bounded", "edge0"))
-    assert whole.startswith("Whole numbers in 30 columns ('pixel0', 'pixel1', 'pixel2' …): read as bounded between 0 ")
-    assert whole.endswith("say kinds={'pixel*': 'count'} or --kind 'pixel*=count'.")
-    assert constant == "20 columns ('edge0', 'edge1', 'edge2' …) hold one value only: dropped."
+    assert "30 columns ('pixel0', 'pixel1', 'pixel2' …)" in whole
+    assert "kinds={'pixel*': 'count'} or --kind 'pixel*=count'" in whole
+    assert constant.startswith("20 columns ('edge0', 'edge1', 'edge2' …)")
     assert len(notes) <= 3
 
 
-def test_narrow_tables_and_asked_counts_stay_as_they_were():
+def test_narrow_tables_and_requested_counts_stay_counts():
     schema, notes = Schema.infer(pixels(5))
     assert {c.kind for c in schema.columns} == {"count"}
     assert not any("bounded" in note for note in notes)
@@ -375,6 +375,6 @@ def test_narrow_tables_and_asked_counts_stay_as_they_were():
     assert {c.kind for c in schema.columns if c.name in ("pixel7", "visits")} == {"count"}
 
 
-def test_a_few_alike_notes_are_told_one_by_one():
+def test_a_few_equal_notes_are_not_merged():
     table = {f"edge{i}": [1.0] * 4 for i in range(5)} | {"x": [1.5, 2.5, 3.0, 4.0]}
     assert [note.split("'")[1] for note in Schema.infer(table)[1]] == [f"edge{i}" for i in range(5)]

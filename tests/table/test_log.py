@@ -1,4 +1,4 @@
-"""The log: actions, rewards, propensities, notes, splitting, and the sentences bad logs get."""
+"""The log: actions, rewards, propensities, notes, splitting, and what is refused."""
 
 from typing import Any
 
@@ -48,20 +48,18 @@ def test_every_kind_of_frame_gives_the_same_log(frame):
     assert log.observed.tolist() == [[True, True]] * 2 + [[False, False]] + [[True, True]] * 3
 
 
-def test_notes_tell_what_was_noticed():
+def test_notes_name_the_columns_and_count_the_rows():
     log = of(VISITS | {"site": ["a"] * 6}, propensity="chance")
-    assert log.notes == (
-        "Column 'site' holds only 'a': dropped.",
-        "Action 'extreme' (1 row) is never with a reward, so nothing can be learned of it: read as no action.",
-        "Propensity 'chance' is empty in 1 row of those with an action.",
-        "2 rows have no action in 'dose' that can be used; they still teach how the features hang together.",
-        "2 rows have no reward in 'outcome'; they still teach how the features hang together.",
-    )
+    facts = [("site", "'a'"), ("extreme", "1 row"), ("chance", "1 row"), ("dose", "2 rows"), ("outcome", "2 rows")]
+    for note, (name, fact) in zip(log.notes, facts, strict=True):
+        assert f"'{name}'" in note
+        assert fact in note
 
 
-def test_minimize_flips_the_sign_inside_only():
+def test_minimize_flips_the_sign_of_rewards_but_not_of_the_summary():
     log, flipped = of(VISITS), of(VISITS, minimize=True)
     np.testing.assert_array_equal(flipped.rewards, -log.rewards)
+    np.testing.assert_array_equal(flipped.sign * flipped.rewards, log.sign * log.rewards)
     assert flipped.summary().actions == log.summary().actions
 
 
@@ -94,13 +92,13 @@ def test_rewards_written_as_text_with_gap_marks_are_numbers():
     np.testing.assert_array_equal(log.rewards, of(VISITS).rewards)
 
 
-def test_infinite_rewards_are_none_and_told():
+def test_infinite_rewards_are_gaps_with_a_note():
     log = of(VISITS | {"outcome": [1.0, 0.5, float("inf"), 2.0, 0.0, None]})
     assert np.isnan(log.rewards[2])
     assert noted(log, "is infinite in 1 row")
 
 
-def test_a_new_log_is_read_as_the_model_saw_its_own():
+def test_a_new_log_is_read_like_the_log_of_the_model():
     log = of(VISITS, ignore=["chance"])
     later = {
         "dose": ["high", "none", 3, "low"],
@@ -114,9 +112,9 @@ def test_a_new_log_is_read_as_the_model_saw_its_own():
     assert new.actions.tolist() == [0, -1, -1, 1]
     assert noted(new, "'none' (1 row)")
     assert noted(new, "unknown to the model")
-    assert noted(new, "2 rows hold what the model's log did not, the first being: ward: category 'east' never seen")
-    one = {name: cells[:1] for name, cells in later.items()}
-    assert len(of(one, schema=log.schema, action_labels=log.action_labels)) == 1
+    assert noted(new, "ward: category 'east'")
+    first = {name: cells[:1] for name, cells in later.items()}
+    assert len(of(first, schema=log.schema, action_labels=log.action_labels)) == 1
 
 
 def test_model_actions_match_across_types():
@@ -159,15 +157,15 @@ def test_arrays_are_read_only_and_the_callers_stay_writeable():
     rewards[0] = 1.0
 
 
-def test_summary_is_what_people_ask_first():
+def test_summary():
     summary = of(VISITS).summary()
     assert (summary.rows, summary.rewarded) == (6, 3)
-    assert [(one.name, one.kind, round(one.gap_share, 3), one.shows) for one in summary.columns] == [
+    assert [(c.name, c.kind, round(c.gap_share, 3), c.shows) for c in summary.columns] == [
         ("age", "real", 0.167, "25 to 60"),
         ("ward", "categorical", 0.167, "north, south"),
         ("chance", "real", 0.333, "0.1 to 1"),
     ]
-    assert [(one.label, one.rows, one.mean_reward) for one in summary.actions] == [("high", 2, 0.25), ("low", 1, 1.0)]
+    assert [(a.label, a.rows, a.mean_reward) for a in summary.actions] == [("high", 2, 0.25), ("low", 1, 1.0)]
 
 
 def test_read_log_takes_the_same_settings(tmp_path):
@@ -199,38 +197,38 @@ def test_unreadable_columns_do_not_matter_when_ignored():
 
 
 @pytest.mark.parametrize(
-    ("changes", "settings", "sentence"),
+    ("changes", "settings", "facts"),
     [
-        ({}, {"action": "does"}, "no column 'does' .the action.. Did you mean 'dose'"),
-        ({}, {"reward": "result"}, "no column 'result' .the reward.. There is 'age'"),
-        ({}, {"propensity": "chanse"}, "no column 'chanse' .the propensity.. Did you mean 'chance'"),
-        ({}, {"ignore": ["wrad"]}, "no column 'wrad' .to ignore.. Did you mean 'ward'"),
-        ({}, {"reward": "dose"}, "'dose' cannot be both the action and the reward"),
-        ({}, {"propensity": "dose"}, "'dose' cannot be both the action and the propensity"),
-        ({}, {"kinds": {"dose": "categorical"}}, "'dose' is given a kind but is no feature"),
-        ({"dose": ["low"] * 6}, {}, "holds only 'low' where there is a reward.* at least two actions"),
-        ({"dose": [None] * 6}, {}, "No row has both an action in 'dose' and a reward"),
-        ({"dose": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, {}, "different number in every row, such as 0.1; bin it"),
+        ({}, {"action": "does"}, "'does' .the action.. Did you mean 'dose'"),
+        ({}, {"reward": "result"}, "'result' .the reward.. There is 'age'"),
+        ({}, {"propensity": "chanse"}, "'chanse' .the propensity.. Did you mean 'chance'"),
+        ({}, {"ignore": ["wrad"]}, "'wrad' .to ignore.. Did you mean 'ward'"),
+        ({}, {"reward": "dose"}, "'dose' .* action and the reward"),
+        ({}, {"propensity": "dose"}, "'dose' .* action and the propensity"),
+        ({}, {"kinds": {"dose": "categorical"}}, "'dose' .* drop it from kinds"),
+        ({"dose": ["low"] * 6}, {}, "only 'low' .* at least two actions"),
+        ({"dose": [None] * 6}, {}, "No row has both .*'dose'"),
+        ({"dose": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, {}, "'dose' .* 0.1; bin it"),
         ({"dose": [["a"], ["b"], ["a"], ["b"], ["a"], ["b"]]}, {}, "'dose' holds cells of type List"),
-        ({"outcome": ["good", "bad", None, "good", "bad", "good"]}, {}, "must hold numbers, but row 1 .*'good'"),
-        ({"outcome": [None] * 6}, {}, "'outcome' has no number in any row"),
+        ({"outcome": ["good", "bad", None, "good", "bad", "good"]}, {}, "'outcome' .* row 1 .*'good'"),
+        ({"outcome": [None] * 6}, {}, "'outcome' has no number"),
         ({"outcome": [None, None, 1, 1, None, None], "dose": ["a", "b", None, None, "a", "b"]}, {}, "No row has both"),
-        ({"chance": [0.5, 0, 1, 1, 1, 1]}, {"propensity": "chance"}, "holds 0 in row 2 .* above 0 and at most 1"),
+        ({"chance": [0.5, 0, 1, 1, 1, 1]}, {"propensity": "chance"}, "'chance' holds 0 in row 2"),
         ({"chance": [0.5, 1, 1.2, 1, 1, 1]}, {"propensity": "chance"}, "holds 1.2 in row 3"),
         ({"chance": [0.5, 1, float("inf"), 1, 1, 1]}, {"propensity": "chance"}, "holds inf in row 3"),
         ({"chance": ["a", "b", "c", "d", "e", "f"]}, {"propensity": "chance"}, "Propensity .* must hold numbers"),
         ({}, {"ignore": ["age", "ward", "chance"]}, "no column left to learn from"),
     ],
 )  # fmt: skip
-def test_bad_logs_get_their_sentence(frame, changes, settings, sentence):
-    with pytest.raises(InputProblem, match=sentence):
+def test_bad_logs_are_refused(frame, changes, settings, facts):
+    with pytest.raises(InputProblem, match=facts):
         Log.from_frame(frame(VISITS | changes), **({"action": "dose", "reward": "outcome"} | settings))
 
 
 def test_too_many_actions_are_refused():
     count = 201
     table = {"age": [30, 40, 50] * 67, "dose": [f"d{row}" for row in range(count)], "outcome": [1.0] * count}
-    with pytest.raises(InputProblem, match="holds 201 different actions, and 200 is the most; bin or group"):
+    with pytest.raises(InputProblem, match=r"201 .* 200 .*; bin or group"):
         of(table)
 
 
@@ -242,13 +240,13 @@ def test_tables_too_short_to_learn_from(frame, rows, sentence):
 
 def test_no_rewarded_row_in_an_evaluation_log():
     log = of(VISITS)
-    with pytest.raises(InputProblem, match="No row has both an action in 'dose' and a reward in 'outcome'"):
+    with pytest.raises(InputProblem, match=r"'dose' .*'outcome'"):
         of(VISITS | {"dose": ["other"] * 6}, schema=log.schema, action_labels=log.action_labels)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan")])
 def test_split_needs_a_share(share):
-    with pytest.raises(InputProblem, match=r"The 'share' parameter of Log\.split must be between 0 and 1"):
+    with pytest.raises(InputProblem, match=r"'share' parameter of Log\.split"):
         of(VISITS).split(share)
 
 

@@ -113,7 +113,7 @@ def test_round_trip_of_every_kind(kind, cells):
     assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
 
 
-def test_encoded_numbers_are_standardised_in_their_own_scale():
+def test_encoded_numbers_are_standardised_on_the_scale_of_their_kind():
     numbers = np.exp(np.random.default_rng(0).normal(3, 2, 2000))
     schema, _ = Schema.infer({"x": numbers, "y": np.arange(2000) % 37})
     assert kinds_of(schema) == {"x": "positive", "y": "count"}
@@ -189,17 +189,17 @@ def test_dates_are_moments_whatever_their_time_zone():
 @pytest.mark.parametrize(
     ("name", "cells", "why"),
     [
-        ("patient", [f"p{row}" for row in range(30)], "looks like an identifier"),
-        ("patient_id", [1000 + row // 2 * 7 for row in range(200)], "looks like an identifier"),
-        ("visit", list(range(100, 130)), "looks like an identifier"),
-        ("patientID", [f"p{row // 2}" for row in range(200)], "looks like an identifier"),
-        ("site", ["a"] * 30, "holds only 'a'"),
-        ("empty", [None, "NA", "", "?"] * 8, "is empty in every row"),
-        ("remarks", [f"came in with {row}" for row in range(100)] + ["ok"] * 10, "looks like free text"),
-        ("odd", [float("inf"), float("-inf")] * 15, "holds no finite number"),
+        ("patient", [f"p{row}" for row in range(30)], "identifier"),
+        ("patient_id", [1000 + row // 2 * 7 for row in range(200)], "identifier"),
+        ("visit", list(range(100, 130)), "identifier"),
+        ("patientID", [f"p{row // 2}" for row in range(200)], "identifier"),
+        ("site", ["a"] * 30, "only 'a'"),
+        ("empty", [None, "NA", "", "?"] * 8, "empty"),
+        ("remarks", [f"came in with {row}" for row in range(100)] + ["ok"] * 10, "free text"),
+        ("odd", [float("inf"), float("-inf")] * 15, "no finite number"),
     ],
 )
-def test_columns_that_teach_nothing_are_dropped_and_told(name, cells, why):
+def test_columns_that_teach_nothing_are_dropped_with_a_note(name, cells, why):
     table = {name: cells, "age": [20 + index % 19 for index in range(len(cells))]}
     schema, notes = Schema.infer(table)
     assert schema.names == ("age",)
@@ -208,7 +208,7 @@ def test_columns_that_teach_nothing_are_dropped_and_told(name, cells, why):
     assert why in notes[0]
 
 
-def test_what_the_user_asks_for_is_kept():
+def test_a_column_with_a_given_kind_is_kept():
     cells = [f"p{row}" for row in range(30)]
     assert only(cells, "categorical")[0].levels == 30
     assert only(["a"] * 5, "categorical")[0].categories == ("a",)
@@ -217,15 +217,14 @@ def test_what_the_user_asks_for_is_kept():
     assert constant.encode(pl.Series([3.0, 4.0])).values[0] == 0
 
 
-def test_few_codes_are_asked_about():
+def test_whole_numbers_that_may_be_codes_get_a_note():
     column, notes = only([1, 2, 3] * 5)
     assert column.kind == "count"
-    assert notes == (
-        "Column 'x' holds only 1, 2, 3: read as count; if these are codes, say kinds={'x': 'categorical'} "
-        "or --kind x=categorical.",
-    )
+    assert len(notes) == 1
+    assert "'x' holds only 1, 2, 3" in notes[0]
+    assert "kinds={'x': 'categorical'} or --kind x=categorical" in notes[0]
     assert only([1, 2, 3] * 5, "categorical")[1] == ()
-    assert "only 1, 2: read as boolean; if these are quantities" in only([1, 2] * 5)[1][0]
+    assert "kinds={'x': 'real'}" in only([1, 2] * 5)[1][0]
     assert only([0, 1] * 5)[1] == ()
     assert Schema.infer({"site_id": [1, 2, 3] * 5})[0].columns[0].kind == "categorical"
 
@@ -254,7 +253,8 @@ def test_rare_categories_are_pooled():
     encoded = schema.encode({"x": ["c1", "c59", "new", None]})
     assert encoded.observed[:, 0].tolist() == [True, True, True, False]
     assert schema.decode(encoded.values[1:3])["x"] == [OTHER, OTHER]
-    assert encoded.flags[2] == f"x: category 'new' not among those kept, read as '{OTHER}'"
+    assert encoded.flags[2].startswith("x: category 'new'")
+    assert OTHER in encoded.flags[2]
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3, 1], ["1", "2", "3", "1"], [1.0, 2.0, 3.0, 1.0], [1, "2", 3.0, None]])
@@ -281,15 +281,16 @@ def test_decision_rows_are_flagged_and_treated_as_stated():
     case = {"site": ["X", "A", None, "B"], "age": [212, -4, 30, 30.5], "dose": [-1.0, 1e9, float("inf"), 1e-9],
             "score": [2.9, 3.1, float("-inf"), -5.0]}  # fmt: skip
     encoded = schema.encode(case)
-    assert encoded.flags == [
-        "site: category 'X' never seen, treated as missing; age: 212 is far outside the log's 18 to 57, kept; "
-        "dose: -1 cannot be positive, treated as missing",
-        "age: -4 cannot be count, treated as missing; dose: 1000000000 is far outside the log's 0.1 to 900, kept; "
-        "score: 3.1 is far outside the log's -1 to 1, kept",
-        "dose: inf cannot be positive, treated as missing; score: -inf cannot be real, treated as missing",
-        "age: 30.5 is not a whole number, rounded; dose: 1e-09 is far outside the log's 0.1 to 900, kept; "
-        "score: -5 is far outside the log's -1 to 1, kept",
+    facts = [
+        [("site: category 'X'", "missing"), ("age: 212", "18 to 57, kept"), ("dose: -1", "missing")],
+        [("age: -4", "missing"), ("dose: 1000000000", "0.1 to 900, kept"), ("score: 3.1", "-1 to 1, kept")],
+        [("dose: inf", "missing"), ("score: -inf", "missing")],
+        [("age: 30.5", "rounded"), ("dose: 1e-09", "0.1 to 900, kept"), ("score: -5", "-1 to 1, kept")],
     ]
+    for flags, expected in zip(encoded.flags, facts, strict=True):
+        for flag, (start, end) in zip(flags.split("; "), expected, strict=True):
+            assert flag.startswith(start)
+            assert flag.endswith(end)
     assert encoded.observed.tolist() == [
         [False, True, False, True],
         [True, False, True, True],
@@ -308,10 +309,11 @@ def test_one_row_is_encoded_as_in_the_batch():
         np.testing.assert_array_equal(alone.observed[0], batch.observed[row])
 
 
-def test_infinite_numbers_in_the_log_are_gaps_and_told():
+def test_infinite_numbers_in_the_log_are_gaps_with_a_note():
     column, notes = only([1.5, float("inf"), 2.5, 3.5])
     assert column.high == 3.5
-    assert notes == ("Column 'x' holds 1 infinite number: treated as missing.",)
+    assert len(notes) == 1
+    assert "'x' holds 1 infinite number" in notes[0]
     assert only([0, 1, float("inf"), 1])[0].categories == ("0", "1")
     assert only([0.0, 1.0, 5.0, float("inf")])[0].kind == "count"
     with pytest.raises(InputProblem, match="'x' holds only 3: dropped"):
@@ -326,23 +328,23 @@ def test_extreme_numbers_keep_a_positive_finite_scale():
 
 
 @pytest.mark.parametrize(
-    ("table", "kinds", "ignore", "sentence"),
+    ("table", "kinds", "ignore", "facts"),
     [
-        ({"x": [1, 2]}, {"x": "number"}, (), "cannot have the kind 'number'; the kinds are real, positive, count"),
-        ({"x": [1, 2]}, {"x": 3}, (), "must be given a kind, a list of labels"),
+        ({"x": [1, 2]}, {"x": "number"}, (), "'x' .* 'number'; the kinds are real, positive"),
+        ({"x": [1, 2]}, {"x": 3}, (), "'x' .* Got 3 instead"),
         ({"age": [1, 2]}, {"aeg": "real"}, (), "no column 'aeg' .* Did you mean 'age'"),
         ({"age": [1, 2]}, None, ["site"], "no column 'site' .* There is 'age'"),
         ({"x": [1, 2], "y": [1, 2]}, {"x": "real"}, ["x"], "drop it from kinds"),
-        ({"x": ["1", "2", "3", "many"]}, None, (), "row 4 .* holds 'many'; correct or empty .* --kind x=categorical"),
+        ({"x": ["1", "2", "3", "many"]}, None, (), "row 4 .* 'many'; .* --kind x=categorical"),
         ({"x": ["2024-01-01", "2024-01-02", "soon"]}, None, (), "are dates, but row 3 .* holds 'soon'"),
         ({"x": ["1", "a"]}, {"x": "real"}, (), "needs a number .* row 2 .* holds 'a'"),
-        ({"x": [1, 0]}, {"x": "positive"}, (), "cannot be positive: row 2 .* holds 0; say 'real'"),
+        ({"x": [1, 0]}, {"x": "positive"}, (), "'x' .* positive: row 2 .* holds 0; .*'real'"),
         ({"x": [1, -1]}, {"x": "count"}, (), "cannot be count: row 2 .* holds -1"),
         ({"x": [1.5, 1]}, {"x": "count"}, (), "cannot be count: row 1 .* holds 1.5"),
-        ({"x": [1, 256]}, {"x": "count"}, (), "reaches 256, .* say 'positive' or 'real'"),
+        ({"x": [1, 256]}, {"x": "count"}, (), "reaches 256, .* 'positive' or 'real'"),
         ({"x": [1, 2, 3]}, {"x": "boolean"}, (), "cannot be boolean: it holds 3 different values"),
-        ({"x": ["a", "b"]}, {"x": "ordinal"}, (), "order cannot be known; .*x=ordinal:low<high"),
-        ({"x": ["a", "b"]}, {"x": ["a", "c"]}, (), "holds 'b' in row 2 .* not among its levels a < c"),
+        ({"x": ["a", "b"]}, {"x": "ordinal"}, (), "'a', .*x=ordinal:low<high"),
+        ({"x": ["a", "b"]}, {"x": ["a", "c"]}, (), "'b' in row 2 .* a < c"),
         ({"x": ["a", "b"]}, {"x": ["a"]}, (), "at least two and all different"),
         ({"x": ["a", "b"]}, {"x": "date"}, (), "needs a date such as 2024-03-01"),
         ({"x": [], "y": []}, None, (), "no rows"),
@@ -353,19 +355,19 @@ def test_extreme_numbers_keep_a_positive_finite_scale():
         ([{"x": 1}, 5], None, (), "Item 1 is 5"),
     ],
 )
-def test_bad_logs_get_their_sentence(table, kinds, ignore, sentence):
-    with pytest.raises(InputProblem, match=sentence):
+def test_bad_tables_are_refused(table, kinds, ignore, facts):
+    with pytest.raises(InputProblem, match=facts):
         Schema.infer(table, kinds, ignore)
 
 
-def test_bad_cases_get_their_sentence(frame):
+def test_bad_cases_are_refused(frame):
     schema, _ = Schema.infer(VISITS)
-    with pytest.raises(InputProblem, match=r"Column 'age' needs a number .real., but row 2 .* holds 'old'; correct"):
+    with pytest.raises(InputProblem, match=r"'age' needs a number .* row 2 .*'old'"):
         schema.encode(frame({**VISITS, "age": ["31", "old", None, "4"]}))
     with pytest.raises(InputProblem, match=r"Column 'seen' needs a date .* row 1 .* holds"):
         schema.encode(frame({**VISITS, "seen": [1, 2, None, 4]}))
     renamed = {("wards" if name == "ward" else name): cells for name, cells in VISITS.items()}
-    with pytest.raises(InputProblem, match=r"no column 'ward'; add it, empty cells are fine\. Did you mean 'wards'"):
+    with pytest.raises(InputProblem, match=r"no column 'ward'; .* Did you mean 'wards'"):
         schema.encode(frame(renamed))
 
 
@@ -383,7 +385,7 @@ def test_empty_columns_and_empty_tables_can_be_encoded(frame):
         pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
     ],
 )
-def test_repeated_column_names_get_their_sentence(table):
+def test_repeated_column_names_are_refused(table):
     with pytest.raises(InputProblem, match=r"2 columns named '.'; rename or drop"):
         Schema.infer(table)
 
@@ -534,7 +536,7 @@ def test_csv_numbers_survive_gap_marks_and_other_separators(tmp_path):
         ("log.csv", b"a,b,a\n1,2,3\n", "2 columns named 'a'"),
     ],
 )
-def test_bad_files_get_their_sentence(tmp_path, name, content, sentence):
+def test_bad_files_are_refused(tmp_path, name, content, sentence):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputProblem, match=sentence):

@@ -11,7 +11,7 @@ from prudent.decide.explanation import Explanation, Subject, explain
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
 from prudent.show import plain_number
-from prudent.table import ActionLabel, Encoded, like
+from prudent.table import ActionLabel, Encoded, frame_like
 
 FEW_COMPLETIONS = 5.0
 
@@ -123,7 +123,7 @@ class Advice:
 
     def to_frame(self) -> Any:
         """The same kind of frame that was asked with: pandas in, pandas out."""
-        return like(self.frame, self.columns())
+        return frame_like(self.frame, self.columns())
 
 
 @dataclass(frozen=True, eq=False)

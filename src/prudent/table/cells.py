@@ -1,4 +1,4 @@
-"""Reading the cells of one column: which of them are gaps, and the rest as numbers, days or labels."""
+"""Reading the cells of one column: which of them are gaps, and the others as numbers, days or labels."""
 
 import difflib
 import re
@@ -12,10 +12,10 @@ GAP_MARKS = (
     *("", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "NaT", "null", "NULL", "None"),
     *("?", "-", "--", ".", "missing", "Missing", "MISSING"),
 )
-"""Texts that mean "nothing recorded". "unknown" and "none" are left alone: they are answers in many tables."""
+"""Texts that mean "nothing recorded". "unknown" and "none" are not among them: they are answers in many tables."""
 
 _ISO_MOMENT = r"^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:Z|([+-])(\d{2}):?(\d{2}))?$"
-_SPELLED_OTHERWISE = r"(?i)^(-?\d+\.0+|-0|true|false)$"
+_OTHER_SPELLINGS = r"(?i)^(-?\d+\.0+|-0|true|false)$"
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -38,14 +38,14 @@ def without_gaps(cells: pl.Series, labels: Iterable[str] = ()) -> pl.Series:
 
 
 def as_numbers(cells: pl.Series) -> pl.Series:
-    """Cells as float64, null where a cell is no number."""
+    """Cells as float64, null where a cell is not a number."""
     if cells.dtype.is_temporal():
         return pl.Series(cells.name, [None], dtype=pl.Float64).new_from_index(0, len(cells))
     return cells.cast(pl.Float64, strict=False).fill_nan(None)
 
 
 def as_days(cells: pl.Series) -> pl.Series:
-    """Cells as days since 1970-01-01 (float64, UTC), null where a cell is no date and no ISO 8601 text."""
+    """Cells as days since 1970-01-01 (float64, UTC), null where a cell is neither a date nor ISO 8601 text."""
     if cells.dtype == pl.Date:
         return cells.to_physical().cast(pl.Float64)
     if isinstance(cells.dtype, pl.Datetime):
@@ -56,7 +56,7 @@ def as_days(cells: pl.Series) -> pl.Series:
 
 
 def _days_from_text(cells: pl.Series) -> pl.Series:
-    # most text is no date, and most dates have no clock: only what has one is taken to pieces
+    # most texts are not dates, and most dates have no time of day: only those that have one are taken apart
     days = cells.str.head(10).str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
     longer = (days.is_not_null() & (cells.str.len_bytes() > 10)).arg_true()
     days = days.set((cells.str.len_bytes() < 10).fill_null(False), None)
@@ -65,8 +65,7 @@ def _days_from_text(cells: pl.Series) -> pl.Series:
 
 def _days_with_clock(cells: pl.Series) -> pl.Series:
     def seconds(group: int, factor: float) -> pl.Expr:
-        part = pl.col("cell").str.extract(_ISO_MOMENT, group)
-        return part.cast(pl.Float64).fill_null(0.0) * factor
+        return pl.col("cell").str.extract(_ISO_MOMENT, group).cast(pl.Float64).fill_null(0.0) * factor
 
     day = pl.col("cell").str.extract(_ISO_MOMENT, 1).str.to_date("%Y-%m-%d", strict=False)
     clock = seconds(2, 3600) + seconds(3, 60) + seconds(4, 1)
@@ -77,11 +76,11 @@ def _days_with_clock(cells: pl.Series) -> pl.Series:
 
 
 def as_labels(cells: pl.Series) -> pl.Series:
-    """Cells as text in one spelling, so that 1, 1.0 and "1" are one category, and so are True and "true"."""
+    """Cells as text in one spelling, so that 1, 1.0 and "1" are the same category, and so are True and "true"."""
     if cells.dtype == pl.Boolean:
         return cells.replace_strict([False, True], ["False", "True"], return_dtype=pl.String)
     text = cells.cast(pl.String)
-    if cells.dtype.is_integer() or cells.dtype.is_temporal() or not text.str.contains(_SPELLED_OTHERWISE).any():
+    if cells.dtype.is_integer() or cells.dtype.is_temporal() or not text.str.contains(_OTHER_SPELLINGS).any():
         return text
     text = text.str.replace(r"^(-?\d+)\.0+$", "$1").str.replace(r"^-0$", "0")
     return text.str.replace(r"(?i)^true$", "True").str.replace(r"(?i)^false$", "False")
@@ -97,12 +96,17 @@ def label_text(label: object) -> str:
 
 
 def first_stray(cells: pl.Series, read: pl.Series) -> int | None:
-    """The first row whose cell is there but could not be read."""
+    """The first row whose cell is present but could not be read."""
     return (cells.is_not_null() & read.is_null()).arg_max() if stray_count(cells, read) else None
 
 
 def stray_count(cells: pl.Series, read: pl.Series) -> int:
     return int((cells.is_not_null() & read.is_null()).sum())
+
+
+def written_with_leading_zeros(cells: pl.Series) -> bool:
+    """Whether the texts are codes such as "007", which would lose their zeros as numbers."""
+    return bool(cells.str.contains(r"^0\d").any()) and first_stray(cells, as_numbers(cells)) is None
 
 
 def natural_order(label: str | int | float | bool) -> tuple:
@@ -114,25 +118,25 @@ def natural_order(label: str | int | float | bool) -> tuple:
     try:
         return (0, float(label), ())
     except ValueError:
-        parts = re.split(r"(\d+)", str(label))
-        return (1, 0.0, tuple((part.casefold(), 0) if not part.isdigit() else ("", int(part)) for part in parts))
+        pieces = re.split(r"(\d+)", str(label))
+        return (1, 0.0, tuple(("", int(piece)) if piece.isdigit() else (piece.casefold(), 0) for piece in pieces))
 
 
 def row_name(index: int) -> str:
-    """How every sentence points at a row of the user's table."""
+    """How every message refers to a row of the user's table."""
     return f"row {index + 1} (counting from 1)"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The close match as a question, or else the names there are.
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """The closest name as a question, or else the names that exist.
 
     >>> did_you_mean("agee", ["age", "site"])
     "Did you mean 'age'?"
     """
-    names = list(known)
-    close = difflib.get_close_matches(name.casefold(), [one.casefold() for one in names], n=1, cutoff=0.6)
+    names = list(candidates)
+    close = difflib.get_close_matches(name.casefold(), [known.casefold() for known in names], n=1, cutoff=0.6)
     if close:
-        match = next(one for one in names if one.casefold() == close[0])
+        match = next(known for known in names if known.casefold() == close[0])
         return f"Did you mean '{match}'?"
-    shown = ", ".join(f"'{one}'" for one in names[:12])
+    shown = ", ".join(f"'{known}'" for known in names[:12])
     return f"There is {shown}{' and more' if len(names) > 12 else ''}."

@@ -1,40 +1,43 @@
-"""What was noticed about the columns of a log: sentences that can be read through even where columns are many."""
+"""Notes on the columns of a log; the same note on many columns becomes one sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST_ALIKE = 5
+MOST_SEPARATE = 5
+"""Up to this many columns get the same note one by one."""
 
 
 @dataclass(frozen=True)
-class Note:
-    """A sentence on one column; `of_many` says the same of several at once, after "12 columns ('a', 'b' …)"."""
+class ColumnNote:
+    """A sentence on one column; `plural` says the same of several, following "12 columns ('a', 'b' …)"."""
 
     column: str
     sentence: str
-    of_many: str
+    plural: str
 
 
-def told(notes: Sequence[Note]) -> tuple[str, ...]:
-    """The sentences in order; more than a few that say the same become one, where the first of them stood.
+def merged_sentences(notes: Sequence[ColumnNote]) -> tuple[str, ...]:
+    """The sentences in order; more than a few that say the same become one, in the place of the first.
 
-    >>> told([Note(f"p{i}", f"Column 'p{i}' is empty: dropped.", "are empty: dropped.") for i in range(9)])
+    >>> empty = [ColumnNote(f"p{i}", f"Column 'p{i}' is empty: dropped.", "are empty: dropped.") for i in range(9)]
+    >>> merged_sentences(empty)
     ("9 columns ('p0', 'p1', 'p2' …) are empty: dropped.",)
     """
-    alike: dict[str, list[Note]] = {}
+    columns: dict[str, list[str]] = {}
     for note in notes:
-        alike.setdefault(note.of_many, []).append(note)
+        columns.setdefault(note.plural, []).append(note.column)
     sentences: dict[str, None] = {}
     for note in notes:
-        names = [one.column for one in alike[note.of_many]]
-        sentences[note.sentence if len(names) <= MOST_ALIKE else f"{several(names)} {note.of_many}"] = None
+        names = columns[note.plural]
+        merged = len(names) > MOST_SEPARATE
+        sentences[f"{count_and_names(names)} {note.plural}" if merged else note.sentence] = None
     return tuple(sentences)
 
 
-def several(names: Sequence[str]) -> str:
+def count_and_names(names: Sequence[str]) -> str:
     """How many columns, and the first few by name.
 
-    >>> several(["age"]), several(["a", "b", "c", "d"])
+    >>> count_and_names(["age"]), count_and_names(["a", "b", "c", "d"])
     ("1 column ('age')", "4 columns ('a', 'b', 'c' …)")
     """
     shown = ", ".join(repr(name) for name in names[:3]) + (" …" if len(names) > 3 else "")

@@ -17,10 +17,10 @@ LABELLED = ("categorical", "ordinal", "boolean")
 
 LARGEST_COUNT = 255
 OTHER = "(other)"
-"""The category that stands for all rare ones where a column has too many; see `column_facts.MOST_CATEGORIES`."""
+"""The category that stands for all rare ones where a column has too many; see `column_fitting.MOST_CATEGORIES`."""
 
 LARGEST_ENCODED = 1e6
-"""Encoded numbers are held within this, so that a typing slip such as 1e300 cannot turn a network's sums infinite."""
+"""Encoded numbers are held within this, so that a typing error such as 1e300 cannot turn a network's sums infinite."""
 
 TRUTHS = (
     *(("False", "True"), ("0", "1"), ("no", "yes"), ("No", "Yes"), ("NO", "YES")),
@@ -75,14 +75,14 @@ class Column:
         return len(self.categories)
 
     def encode(self, cells: pl.Series) -> EncodedColumn:
-        """Encode cells whose gaps are null (see `reading.Table.cells`)."""
+        """Encode cells whose gaps are null (see `frames.Table.cells`)."""
         return self._encode_labels(cells) if self.kind in LABELLED else self._encode_numbers(cells)
 
     def decode(self, values: np.ndarray) -> list[Any]:
         """Encoded values in the user's units: whole numbers, category names, ISO dates; NaN becomes None."""
         gaps = np.isnan(values)
-        plain = np.asarray(np.where(gaps, 0.0, values), dtype=np.float64) * self.scale + self.location
-        decoded = self._decode_labels(plain) if self.kind in LABELLED else self._decode_numbers(plain)
+        transformed = np.asarray(np.where(gaps, 0.0, values), dtype=np.float64) * self.scale + self.location
+        decoded = self._decode_labels(transformed) if self.kind in LABELLED else self._decode_numbers(transformed)
         return [None if gap else cell for gap, cell in zip(gaps.tolist(), decoded, strict=True)]
 
     def transformed(self, numbers: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ class Column:
 
     @property
     def description(self) -> str:
-        """The levels or the range, for people."""
+        """The levels or the range, as text."""
         if self.kind not in LABELLED:
             return f"{self.shown(self.low)} to {self.shown(self.high)}"
         shown = (" < " if self.kind == "ordinal" else ", ").join(self.categories[:12])
@@ -151,12 +151,12 @@ class Column:
         return low + self._remarks(observed & (numbers > self.high), numbers, f"{outside} {self.shown(self.high)}")
 
     def _remarks(self, rows: np.ndarray, numbers: np.ndarray, sentence: str) -> tuple[tuple[int, str], ...]:
-        found = np.flatnonzero(rows)
-        pairs = zip(found.tolist(), numbers[found].tolist(), strict=True)
+        flagged = np.flatnonzero(rows)
+        pairs = zip(flagged.tolist(), numbers[flagged].tolist(), strict=True)
         return tuple((row, f"{self.name}: {self.shown(number)} {sentence}") for row, number in pairs)
 
     def read_numbers(self, cells: pl.Series) -> pl.Series:
-        """Cells as numbers (days, for a date); a sentence for the first one that cannot be read so."""
+        """Cells as numbers (days, for a date); InputProblem for the first one that cannot be read."""
         read = as_days(cells) if self.kind == "date" else as_numbers(cells)
         stray = first_stray(cells, read)
         if stray is None:
@@ -168,7 +168,7 @@ class Column:
         )
 
     def _far_outside(self, numbers: np.ndarray) -> np.ndarray:
-        """Farther beyond the log's extremes than they are apart; for positive, downwards, on the log scale.
+        """Farther beyond the log's extremes than they are apart; below the smallest positive number, on the log scale.
 
         A column that never varied has no range to be outside of.
         """
@@ -179,27 +179,27 @@ class Column:
             return (numbers > self.high + width) | (np.log(numbers) < 2 * math.log(self.low) - math.log(self.high))
         return (numbers > self.high + width) | (numbers < self.low - width)
 
-    def _decode_labels(self, plain: np.ndarray) -> list[Any]:
-        index = np.clip(np.round(plain), 0, len(self.categories) - 1).astype(int)
+    def _decode_labels(self, positions: np.ndarray) -> list[Any]:
+        index = np.clip(np.round(positions), 0, len(self.categories) - 1).astype(int)
         names: tuple[Any, ...] = self.categories
         if self.integral:
             names = tuple(int(label) if label != OTHER else label for label in self.categories)
         elif self.categories == ("False", "True"):
             names = (False, True)
-        return [names[one] for one in index.tolist()]
+        return [names[position] for position in index.tolist()]
 
-    def _decode_numbers(self, plain: np.ndarray) -> list[Any]:
+    def _decode_numbers(self, numbers: np.ndarray) -> list[Any]:
         if self.kind == "date":
-            return [_iso(days, self.integral) for days in plain.tolist()]
+            return [_iso(days, self.integral) for days in numbers.tolist()]
         if self.kind == "positive":
-            plain = np.exp(np.minimum(plain, 700.0))
+            numbers = np.exp(np.minimum(numbers, 700.0))
         if self.kind == "count":
-            plain = np.maximum(np.expm1(np.minimum(plain, 700.0)), 0.0)
+            numbers = np.maximum(np.expm1(np.minimum(numbers, 700.0)), 0.0)
         if self.kind == "bounded":
-            plain = np.clip(plain, self.low, self.high)
+            numbers = np.clip(numbers, self.low, self.high)
         if self.integral or self.kind == "count":
-            return [round(number) for number in plain.tolist()]
-        return plain.tolist()
+            return [round(number) for number in numbers.tolist()]
+        return numbers.tolist()
 
 
 def _iso(days: float, whole_days: bool) -> str:

@@ -10,24 +10,22 @@ import numpy as np
 
 from prudent.errors import InputProblem, is_number, require
 from prudent.table.cells import did_you_mean
-from prudent.table.column_notes import Note, several, told
-from prudent.table.column_scales import Dropped
-from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column, Kind
-from prudent.table.files import Table, to_table
-from prudent.table.kinds import column_of
-from prudent.table.requested_kinds import KindOverride, kinds_by_column, parse_kind, read_kinds
-
-__all__ = ["KindOverride", "Column", "Encoded", "Kind", "Schema", "parse_kind", "read_kinds"]
+from prudent.table.column_fitting import ColumnDropped
+from prudent.table.column_notes import ColumnNote, count_and_names, merged_sentences
+from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column
+from prudent.table.frames import Table, to_table
+from prudent.table.kind_inference import infer_column
+from prudent.table.kind_overrides import KindOverride, overrides_by_column
 
 MOST_LEVELS = 5000
 FEW_LEVELS = 50
-"""When inferred counts have more than `MOST_LEVELS` together, those with more than `FEW_LEVELS` become bounded."""
+"""When inferred counts have more than `MOST_LEVELS` in total, those with more than `FEW_LEVELS` become bounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A table in encoded space: `values` float32 [row, column] (0 in gaps), `observed` (True = present), and per
-    row what was noticed about it ("" when nothing)."""
+    row the warnings about it ("" when there are none)."""
 
     values: np.ndarray
     observed: np.ndarray
@@ -59,30 +57,30 @@ class Schema:
     def infer(
         cls, frame: Any, kinds: Mapping[str, KindOverride] | None = None, ignore: Iterable[str] = ()
     ) -> tuple["Schema", tuple[str, ...]]:
-        """The schema of a log's features and, in plain sentences, what was noticed on the way.
+        """The schema of a log's features, and notes for the user on how columns were read.
 
-        `kinds` overrules what the cells look like: a kind by name, a list of labels from lowest to highest, which
-        means ordinal, or two numbers, which means bounded between them. A name that is no column's may be a pattern,
+        `kinds` overrides what the cells look like: a kind by name, a list of labels from lowest to highest, which
+        means ordinal, or two numbers, which means bounded between them. A name that no column has may be a pattern,
         as in {"pixel*": (0, 255)}.
         """
         table = to_table(frame)
         left_out = {table.find(name, "to ignore") for name in _names(ignore)}
-        asked = kinds_by_column(kinds or {}, table, left_out)
+        overrides = overrides_by_column(kinds or {}, table, left_out)
         if table.rows == 0:
             raise InputProblem("The table has no rows; a log needs at least two.")
-        columns, notes = _columns_of(table, (name for name in table.names if name not in left_out), asked)
-        columns, notes = _without_long_counts(table, columns, notes, asked)
+        columns, notes = _columns_of(table, (name for name in table.names if name not in left_out), overrides)
+        columns, notes = _without_long_counts(table, columns, notes, overrides)
         if not columns:
             empty = "The table has no column left to learn from; add columns that describe the case."
-            raise InputProblem(" ".join([empty, *told(notes)]))
-        return cls(tuple(columns)), told(notes)
+            raise InputProblem(" ".join([empty, *merged_sentences(notes)]))
+        return cls(tuple(columns)), merged_sentences(notes)
 
     def encode(self, frame: Any) -> Encoded:
-        """Encode a table's columns, found by name; other columns and their order do not matter.
+        """Encode a table's columns by name; other columns and their order do not matter.
 
-        A category never seen, an infinite number, and a number that its kind cannot be count as missing; a number
-        outside the bounds of a bounded column is read as the nearest bound; a number farther outside the log's range
-        than that range is wide is kept; each is flagged on its row.
+        A category never seen, an infinite number, and a number that the column's kind excludes count as missing; a
+        number outside the bounds of a bounded column is read as the nearest bound; a number farther outside the log's
+        range than that range is wide is kept. Each of these is flagged on its row.
         """
         table = to_table(frame)
         self._require_columns(table)
@@ -104,15 +102,15 @@ class Schema:
         array = np.asarray(values, dtype=np.float64)
         fits = array.ndim == 2 and array.shape[1] == len(self.columns)
         require(fits, "Schema.decode", "values", f"have shape [row, {len(self.columns)}]", array.shape)
-        return {column.name: column.decode(array[:, at]) for at, column in enumerate(self.columns)}
+        return {column.name: column.decode(array[:, index]) for index, column in enumerate(self.columns)}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types only, so that a stored schema is text anyone can read."""
+        """Plain JSON types only."""
         return {"columns": [asdict(column) | {"categories": list(column.categories)} for column in self.columns]}
 
     @classmethod
     def from_json(cls, stored: Any) -> "Schema":
-        """The schema that `to_json` stored; damage is an InputProblem."""
+        """The schema that `to_json` stored; InputProblem where it is damaged."""
         columns = stored.get("columns") if isinstance(stored, Mapping) else None
         if not isinstance(columns, list) or not columns:
             raise InputProblem("The stored schema is damaged: it has no list of columns; fit the model again.")
@@ -135,67 +133,67 @@ def _names(names: Iterable[str]) -> list[str]:
 
 
 def _columns_of(
-    table: Table, names: Iterable[str], asked: Mapping[str, KindOverride]
-) -> tuple[list[Column], list[Note]]:
+    table: Table, names: Iterable[str], overrides: Mapping[str, KindOverride]
+) -> tuple[list[Column], list[ColumnNote]]:
     columns: list[Column] = []
-    notes: list[Note] = []
+    notes: list[ColumnNote] = []
     for name in names:
         try:
-            column, noticed = column_of(name, table, asked.get(name))
-        except Dropped as why:
-            notes.append(why.note)
+            column, column_notes = infer_column(name, table, overrides.get(name))
+        except ColumnDropped as dropped:
+            notes.append(dropped.note)
         else:
             columns.append(column)
-            notes.extend(noticed)
+            notes.extend(column_notes)
     return columns, notes
 
 
 def _without_long_counts(
-    table: Table, columns: list[Column], notes: list[Note], asked: Mapping[str, KindOverride]
-) -> tuple[list[Column], list[Note]]:
-    """A count is modelled level by level; where hundreds of columns are long ones, they are bounded numbers instead.
+    table: Table, columns: list[Column], notes: list[ColumnNote], overrides: Mapping[str, KindOverride]
+) -> tuple[list[Column], list[ColumnNote]]:
+    """A count is modelled level by level; where hundreds of columns are long counts, they become bounded numbers.
 
-    Pixels are the case in point. All share their bounds: that one pixel never reached 255 says nothing about it.
+    Pixels are an example. All share the same bounds: that one pixel never reached 255 means nothing.
     """
-    counts = [column for column in columns if column.kind == "count" and column.name not in asked]
+    counts = [column for column in columns if column.kind == "count" and column.name not in overrides]
     long = [column for column in counts if column.levels > FEW_LEVELS]
     levels = sum(column.levels for column in counts)
     if levels <= MOST_LEVELS or not long:
         return columns, notes
     bounds = min(column.low for column in long), max(column.high for column in long)
-    read, noticed = _columns_of(table, [column.name for column in long], {column.name: bounds for column in long})
-    instead = {column.name: column for column in read}
+    replaced, new_notes = _columns_of(table, [column.name for column in long], {column.name: bounds for column in long})
+    instead = {column.name: column for column in replaced}
     kept = [note for note in notes if note.column not in instead]
     names = [column.name for column in long]
-    wanted = re.sub(r"\d+$", "*", names[0])
+    pattern = re.sub(r"\d+$", "*", names[0])
     sentence = (
-        f"Whole numbers in {several(names)}: read as bounded between {bounds[0]:.0f} and {bounds[1]:.0f}, since with "
-        f"all counts level by level there would be {levels} levels; if not, say kinds={{'{wanted}': 'count'}} or "
-        f"--kind '{wanted}=count'."
+        f"Whole numbers in {count_and_names(names)}: read as bounded between {bounds[0]:.0f} and {bounds[1]:.0f}, "
+        f"since all counts together would have {levels} levels; if they are counts, set "
+        f"kinds={{'{pattern}': 'count'}} or --kind '{pattern}=count'."
     )
     columns = [instead.get(column.name, column) for column in columns]
-    return columns, [*kept, *noticed, Note(names[0], sentence, sentence)]
+    return columns, [*kept, *new_notes, ColumnNote(names[0], sentence, sentence)]
 
 
 def _column_from_json(stored: Any) -> Column:
-    def sound(condition: bool, what: str) -> None:
+    def expect(condition: bool, problem: str) -> None:
         if not condition:
-            raise InputProblem(f"The stored schema is damaged: {what} in {stored!r}; fit the model again.")
+            raise InputProblem(f"The stored schema is damaged: {problem} in {stored!r}; fit the model again.")
 
-    sound(isinstance(stored, Mapping) and set(stored) == {field.name for field in fields(Column)}, "wrong fields")
-    sound(isinstance(stored["name"], str), "name is no text")
-    sound(stored["kind"] in KINDS, "unknown kind")
+    expect(isinstance(stored, Mapping) and set(stored) == {field.name for field in fields(Column)}, "wrong fields")
+    expect(isinstance(stored["name"], str), "name not text")
+    expect(stored["kind"] in KINDS, "unknown kind")
     categories = stored["categories"]
-    sound(isinstance(categories, list) and all(isinstance(one, str) for one in categories), "categories are no texts")
-    sound(len(set(categories)) == len(categories), "repeated categories")
-    sound((len(categories) > 0) == (stored["kind"] in LABELLED), "categories do not fit the kind")
+    expect(isinstance(categories, list) and all(isinstance(label, str) for label in categories), "category not text")
+    expect(len(set(categories)) == len(categories), "repeated categories")
+    expect((len(categories) > 0) == (stored["kind"] in LABELLED), "categories do not fit the kind")
     for field in ("location", "scale", "low", "high"):
-        sound(is_number(stored[field]), f"{field} is no number")
-    sound(stored["scale"] > 0, "scale is not above 0")
-    sound(stored["low"] <= stored["high"], "low is above high")
-    sound(stored["kind"] != "bounded" or stored["low"] < stored["high"], "there is nothing between the bounds")
-    sound(stored["kind"] != "positive" or stored["low"] > 0, "low is not positive")
-    sound(stored["kind"] != "count" or 0 <= stored["low"] <= stored["high"] <= LARGEST_COUNT, "range is no count")
-    sound(isinstance(stored["integral"], bool), "integral is neither true nor false")
+        expect(is_number(stored[field]), f"{field} is not a number")
+    expect(stored["scale"] > 0, "scale is not above 0")
+    expect(stored["low"] <= stored["high"], "low is above high")
+    expect(stored["kind"] != "bounded" or stored["low"] < stored["high"], "there is nothing between the bounds")
+    expect(stored["kind"] != "positive" or stored["low"] > 0, "low is not positive")
+    expect(stored["kind"] != "count" or 0 <= stored["low"] <= stored["high"] <= LARGEST_COUNT, "not a count's range")
+    expect(isinstance(stored["integral"], bool), "integral is neither true nor false")
     numbers = {field: float(stored[field]) for field in ("location", "scale", "low", "high")}
     return Column(**{**stored, **numbers, "categories": tuple(categories)})

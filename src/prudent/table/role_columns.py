@@ -1,17 +1,45 @@
-"""Reading the columns of a log that are no features: the action, the reward, the propensity."""
+"""The columns of a log that are not features: the action, the reward and, if any, the propensity."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, as_numbers, first_stray, label_text, natural_order, row_name
-from prudent.table.files import Table
+from prudent.table.frames import Table
 
 ActionLabel = str | int | float | bool
 
 MOST_ACTIONS = 200
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns hold the action, the reward and, if any, the logged probability of the action."""
+
+    action: str = "action"
+    reward: str = "reward"
+    propensity: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [self.action, self.reward] + ([] if self.propensity is None else [self.propensity])
+
+    def check(self, table: Table, fewest_rows: int) -> None:
+        """Refuse a table without these columns, one column in two roles, or too few rows."""
+        roles = dict(zip(("action", "reward", "propensity"), self.names, strict=False))
+        for role, name in roles.items():
+            table.find(name, f"the {role}")
+            shared = [other for other, column in roles.items() if column == name and other != role]
+            if shared:
+                raise InputProblem(f"Column '{name}' cannot be both the {role} and the {shared[0]}; name two columns.")
+        if table.rows < fewest_rows:
+            count = "no rows" if table.rows == 0 else "one row"
+            raise InputProblem(
+                f"The table has {count}; a log to learn from needs more, at least two actions with rewards."
+            )
 
 
 def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
@@ -27,10 +55,36 @@ def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
     return numbers.fill_null(np.nan).to_numpy()
 
 
-def read_actions(table: Table, name: str) -> pl.Series:
-    """The action cells in their own type, gaps as null.
+def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
+    """The rewards as the user wrote them, NaN where there is none, and notes."""
+    numbers = read_numbers(table, name, "reward")
+    infinite = int(np.isinf(numbers).sum())
+    notes = [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
+    finite = np.where(np.isfinite(numbers), numbers, np.nan)
+    if not np.isfinite(finite).any():
+        raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
+    return finite, notes
 
-    Floats that are all whole become integers: a frame that has no gaps in integers turns 1 into 1.0.
+
+def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Logged probabilities of the actions that were taken, NaN where there is none, and notes."""
+    numbers = read_numbers(table, name, "propensity")
+    wrong = ~np.isnan(numbers) & ~((numbers > 0) & (numbers <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputProblem(
+            f"Propensity column '{name}' holds {numbers[row]:g} in {row_name(row)}, but the probability of an action "
+            f"that was taken is above 0 and at most 1; correct it, or leave the cell empty."
+        )
+    absent = int((np.isnan(numbers) & (actions >= 0)).sum())
+    notes = [f"Propensity '{name}' is empty in {count_rows(absent)} of those with an action."] if absent else []
+    return numbers, notes
+
+
+def read_actions(table: Table, name: str) -> pl.Series:
+    """The action cells with their type kept, gaps as null.
+
+    Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0.
     """
     cells = table.cells(name)
     if cells.dtype.is_temporal():
@@ -74,7 +128,7 @@ def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel
 
 
 def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model: bool) -> tuple[np.ndarray, list[str]]:
-    """Indices into `labels`, -1 for gaps and for actions that are not among them; a note tells of the latter."""
+    """Indices into `labels`, -1 for gaps and for actions that are not among them, with a note on the latter."""
     keys = as_labels(cells)
     codes = keys.replace_strict(
         [label_text(label) for label in labels], range(len(labels)), default=None, return_dtype=pl.Int32
@@ -85,7 +139,11 @@ def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model
 
 
 def _left_out_note(left_out: pl.DataFrame, known_to_model: bool) -> str:
-    shown = ", ".join(f"'{label}' ({rows} row{'s' * (rows > 1)})" for label, rows in left_out.head(6).iter_rows())
+    shown = ", ".join(f"'{label}' ({count_rows(rows)})" for label, rows in left_out.head(6).iter_rows())
     more = f" and {len(left_out) - 6} more" if len(left_out) > 6 else ""
-    why = "unknown to the model" if known_to_model else "never with a reward, so nothing can be learned of it"
+    why = "unknown to the model" if known_to_model else "never with a reward, so nothing can be learnt about it"
     return f"Action {shown}{more} is {why}: read as no action."
+
+
+def count_rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"

@@ -1,4 +1,4 @@
-"""The kinds that a user asks for: by column name or by pattern, from Python, from a file or on the command line."""
+"""Kinds that the user sets in place of inferred ones: by column name or pattern, in Python, a file or a command."""
 
 import json
 import math
@@ -13,24 +13,24 @@ from typing import cast
 from prudent.errors import InputProblem, is_number
 from prudent.table.cells import did_you_mean
 from prudent.table.columns import KINDS, Kind
-from prudent.table.files import Table
+from prudent.table.frames import Table
 
 KindOverride = Kind | Sequence[str] | Sequence[float]
 """A kind by name; a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
 between them."""
 
 
-def bounds_of(asked: KindOverride) -> tuple[float, float] | None:
-    """The bounds, where two numbers were asked for.
+def bounds_of(override: KindOverride) -> tuple[float, float] | None:
+    """The bounds, where the override is two numbers.
 
     >>> bounds_of((0, 100)), bounds_of("bounded"), bounds_of(["0", "100"])
     ((0.0, 100.0), None, None)
     """
-    return (float(asked[0]), float(asked[1])) if _are_numbers(asked) else None
+    return (float(override[0]), float(override[1])) if _are_numbers(override) else None
 
 
-def _are_numbers(asked: object) -> bool:
-    return isinstance(asked, (list, tuple)) and len(asked) > 0 and all(map(_is_numeric, asked))
+def _are_numbers(override: object) -> bool:
+    return isinstance(override, (list, tuple)) and len(override) > 0 and all(map(_is_numeric, override))
 
 
 def _is_numeric(value: object) -> bool:
@@ -38,7 +38,7 @@ def _is_numeric(value: object) -> bool:
 
 
 def check_bounds(name: str, bounds: Sequence[float]) -> None:
-    """Raise the sentence for bounds that leave no room between them."""
+    """Refuse bounds that are not two finite numbers with room between them."""
     try:
         numbers = len(bounds) == 2 and all(map(is_number, bounds))
         # a quarter of the range may become the scale, which must be a number above 0
@@ -48,56 +48,56 @@ def check_bounds(name: str, bounds: Sequence[float]) -> None:
     if not fits:
         raise InputProblem(
             f"The bounds of column '{name}' must be two finite numbers, the lower first, as in (0, 100). "
-            f"Got {bounds!r} instead; levels in an order are written as texts, as in ['1', '2', '3']."
+            f"Got {bounds!r} instead; ordered levels are written as texts, as in ['1', '2', '3']."
         )
 
 
 def check_kinds(kinds: Mapping[str, KindOverride]) -> None:
-    """Raise the sentence for a kind there is not, before any cell is read."""
-    for name, asked in kinds.items():
-        if isinstance(asked, str) and asked not in KINDS:
-            raise InputProblem(f"Column '{name}' cannot have the kind {asked!r}; the kinds are {', '.join(KINDS)}.")
-        if not isinstance(asked, (str, list, tuple)):
+    """Refuse unknown kinds before any cell is read."""
+    for name, override in kinds.items():
+        if isinstance(override, str) and override not in KINDS:
+            raise InputProblem(f"Column '{name}' cannot have the kind {override!r}; the kinds are {', '.join(KINDS)}.")
+        if not isinstance(override, (str, list, tuple)):
             raise InputProblem(
                 f"Column '{name}' must be given a kind, a list of labels, lowest first, or two numbers as bounds. "
-                f"Got {asked!r} instead."
+                f"Got {override!r} instead."
             )
-        if _are_numbers(asked):
-            check_bounds(name, cast(Sequence[float], asked))
+        if _are_numbers(override):
+            check_bounds(name, cast(Sequence[float], override))
 
 
-def kinds_by_column(kinds: Mapping[str, KindOverride], table: Table, left_out: set[str]) -> dict[str, KindOverride]:
-    """The kind asked for each feature: by its name, or else by the last pattern (as "pixel*") that matches it."""
+def overrides_by_column(kinds: Mapping[str, KindOverride], table: Table, left_out: set[str]) -> dict[str, KindOverride]:
+    """The kind set for each feature: by its name, or else by the last pattern (as "pixel*") that matches it."""
     check_kinds(kinds)
     named: dict[str, KindOverride] = {}
     matched: dict[str, KindOverride] = {}
-    for name, asked in kinds.items():
+    for name, override in kinds.items():
         if name not in table.sources and any(sign in name for sign in "*?["):
-            matched |= dict.fromkeys(_matches(name, table, left_out), asked)
+            matched |= dict.fromkeys(_matches(name, table, left_out), override)
             continue
         table.find(name, "named in kinds")
         if name in left_out:
             raise InputProblem(
-                f"Column '{name}' is given a kind but is no feature here (it is the action, the reward, the propensity "
-                f"or ignored); drop it from kinds."
+                f"Column '{name}' is given a kind but is not a feature here (it is the action, the reward, the "
+                f"propensity or ignored); drop it from kinds."
             )
-        named[name] = asked
+        named[name] = override
     return matched | named
 
 
 def _matches(pattern: str, table: Table, left_out: set[str]) -> list[str]:
     features = [name for name in table.names if name not in left_out]
-    found = [name for name in features if fnmatchcase(name, pattern)]
-    if not found:
+    matching = [name for name in features if fnmatchcase(name, pattern)]
+    if not matching:
         raise InputProblem(
             f"The table has no feature '{pattern}' (named in kinds), nor any that it matches as a pattern. "
             f"{did_you_mean(pattern, features)}"
         )
-    return found
+    return matching
 
 
 def parse_kind(text: str) -> tuple[str, KindOverride]:
-    """Read what follows --kind on the command line.
+    """Read the value of --kind on the command line.
 
     >>> parse_kind("site=categorical")
     ('site', 'categorical')
@@ -106,23 +106,25 @@ def parse_kind(text: str) -> tuple[str, KindOverride]:
     >>> parse_kind("pixel*=bounded:0..255")
     ('pixel*', (0.0, 255.0))
     """
-    name, equals, kind = (part.strip() for part in text.rpartition("="))
+    name, equals, kind = (piece.strip() for piece in text.rpartition("="))
     if not (name and equals and kind):
         raise InputProblem(
             "A kind must be written COLUMN=KIND, COLUMN=ordinal:LOW<...<HIGH or COLUMN=bounded:LOW..HIGH. "
             f"Got {text!r} instead."
         )
-    kind, colon, details = (part.strip() for part in kind.partition(":"))
+    kind, colon, details = (piece.strip() for piece in kind.partition(":"))
     if colon and kind not in ("ordinal", "bounded"):
         raise InputProblem(
             f"Only ordinal takes levels, as in {name}=ordinal:low<mid<high, and only bounded takes bounds, as in "
             f"{name}=bounded:0..100. Got {text!r} instead."
         )
-    asked = cast(KindOverride, kind)
-    if colon:
-        asked = [level.strip() for level in details.split("<")] if kind == "ordinal" else _parse_bounds(details, text)
-    check_kinds({name: asked})
-    return name, asked
+    override = cast(KindOverride, kind)
+    if kind == "ordinal" and colon:
+        override = [level.strip() for level in details.split("<")]
+    elif colon:
+        override = _parse_bounds(details, text)
+    check_kinds({name: override})
+    return name, override
 
 
 def _parse_bounds(details: str, text: str) -> tuple[float, float]:
@@ -134,7 +136,7 @@ def _parse_bounds(details: str, text: str) -> tuple[float, float]:
 
 
 def read_kinds(path: str | PathLike[str]) -> dict[str, KindOverride]:
-    """Read a small .json or .toml file that maps column names, or patterns of them, to what `kinds` takes."""
+    """Read a .json or .toml file that maps column names, or patterns of them, to kinds, levels or bounds."""
     file = Path(path)
     readers = {".json": json.loads, ".toml": tomllib.loads}
     if file.suffix.lower() not in readers:

@@ -1,4 +1,4 @@
-"""What the log shows of a column once its kind is known: location and scale, levels, bounds."""
+"""A column fitted to the cells of a log once its kind is known: location and scale, levels, bounds."""
 
 import re
 from collections.abc import Sequence
@@ -9,58 +9,58 @@ import polars as pl
 
 from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, first_stray, natural_order, row_name
-from prudent.table.column_notes import Note
+from prudent.table.column_notes import ColumnNote
 from prudent.table.columns import LARGEST_COUNT, OTHER, TRUTHS, Column, Kind
-from prudent.table.requested_kinds import check_bounds
+from prudent.table.kind_overrides import check_bounds
 
 MOST_CATEGORIES = 50
 ONE_VALUE = "hold one value only: dropped."
 
 
-class Dropped(Exception):
-    """Why a column is no use as a feature: the note that tells the user."""
+class ColumnDropped(Exception):
+    """Raised where a column cannot be a feature; `note` tells the user why."""
 
-    def __init__(self, column: str, why: str, of_many: str):
-        self.note = Note(column, f"Column '{column}' {why}", of_many)
+    def __init__(self, column: str, why: str, plural: str):
+        self.note = ColumnNote(column, f"Column '{column}' {why}", plural)
 
 
-def measured(column: Column, cells: pl.Series) -> Column:
-    """Fill in what the log shows of a real, positive, count or date column."""
+def fit_number_column(column: Column, cells: pl.Series) -> Column:
+    """A real, positive, count or date column with the location, scale and range of its cells."""
     numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
     _refuse_outside_kind(column, numbers)
-    seen = numbers[np.isfinite(numbers)]
-    if len(seen) == 0:
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) == 0:
         raise no_number(column.name)
-    low, high = float(seen.min()), float(seen.max())
+    low, high = float(finite.min()), float(finite.max())
     if column.kind == "count" and high > LARGEST_COUNT:
         raise InputProblem(
-            f"Column '{column.name}' reaches {high:.12g}, and a count ends at {LARGEST_COUNT}; "
-            f"say 'positive' or 'real' instead."
+            f"Column '{column.name}' reaches {high:.12g}, and a count may reach {LARGEST_COUNT} at most; "
+            f"use 'positive' or 'real' instead."
         )
-    location, scale = _location_and_scale(column.transformed(seen))
-    integral = bool(np.all(seen == np.round(seen)))
+    location, scale = _location_and_scale(column.transformed(finite))
+    integral = bool(np.all(finite == np.round(finite)))
     return replace(column, location=location, scale=scale, low=low, high=high, integral=integral)
 
 
-def no_number(name: str) -> Dropped:
-    return Dropped(name, "holds no finite number: dropped.", "hold no finite number: dropped.")
+def no_number(name: str) -> ColumnDropped:
+    return ColumnDropped(name, "holds no finite number: dropped.", "hold no finite number: dropped.")
 
 
-def bounded(name: str, cells: pl.Series, bounds: tuple[float, float] | None) -> Column:
-    """A column between bounds, the log's own extremes unless told.
+def fit_bounded_column(name: str, cells: pl.Series, bounds: tuple[float, float] | None) -> Column:
+    """A column between bounds; by default the log's smallest and largest number.
 
-    The scale is never below a quarter of the range, so that a column that hardly ever leaves one end (the pixel in a
-    corner) is not blown up by its tiny deviation.
+    The scale is never below a quarter of the range, so that a column that hardly ever leaves one bound (the pixel in a
+    corner) is not inflated by its tiny standard deviation.
     """
     column = Column(name, "bounded")
     numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
-    seen = numbers[np.isfinite(numbers)]
-    if len(seen) == 0:
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) == 0:
         raise no_number(name)
-    low, high = bounds or (float(seen.min()), float(seen.max()))
+    low, high = bounds or (float(finite.min()), float(finite.max()))
     if low == high:
-        why = f"so its bounds cannot be seen: dropped; give them, as in kinds={{'{name}': (0, 100)}}."
-        raise Dropped(name, f"holds only {low:.12g}, {why}", ONE_VALUE)
+        why = f"so its bounds are unknown: dropped; give them, as in kinds={{'{name}': (0, 100)}}."
+        raise ColumnDropped(name, f"holds only {low:.12g}, {why}", ONE_VALUE)
     check_bounds(name, (low, high))
     outside = np.isfinite(numbers) & ((numbers < low) | (numbers > high))
     if outside.any():
@@ -69,18 +69,18 @@ def bounded(name: str, cells: pl.Series, bounds: tuple[float, float] | None) -> 
             f"Column '{name}' cannot be bounded between {low:.12g} and {high:.12g}: {row_name(row)} holds "
             f"{numbers[row]:.12g}; widen the bounds, or correct or empty such cells."
         )
-    share = (seen - low) / (high - low)
+    share = (finite - low) / (high - low)
     scale = (high - low) * max(float(share.std()), 0.25)
-    integral = bool(np.all(seen == np.round(seen))) and low == round(low) and high == round(high)
+    integral = bool(np.all(finite == np.round(finite))) and low == round(low) and high == round(high)
     return Column(name, "bounded", (), low + (high - low) * float(share.mean()), scale, low, high, integral)
 
 
 def _refuse_outside_kind(column: Column, numbers: np.ndarray) -> None:
     finite = np.isfinite(numbers)
     if column.kind == "positive":
-        wrong, way_out = finite & (numbers <= 0), "say 'real' instead, or empty such cells"
+        wrong, way_out = finite & (numbers <= 0), "use 'real' instead, or empty such cells"
     elif column.kind == "count":
-        wrong, way_out = finite & ((numbers < 0) | (numbers != np.round(numbers))), "say 'real' or 'positive' instead"
+        wrong, way_out = finite & ((numbers < 0) | (numbers != np.round(numbers))), "use 'real' or 'positive' instead"
     else:
         return
     if wrong.any():
@@ -98,7 +98,7 @@ def _location_and_scale(transformed: np.ndarray) -> tuple[float, float]:
     return float(shrunk.mean()) * unit, (spread if spread > 1e-12 else 1.0) * unit
 
 
-def ordinal(name: str, cells: pl.Series, levels: Sequence[str]) -> Column:
+def fit_ordinal_column(name: str, cells: pl.Series, levels: Sequence[str]) -> Column:
     if len(levels) < 2 or len(set(levels)) < len(levels):
         raise InputProblem(f"The levels of column '{name}' must be at least two and all different. Got {list(levels)}.")
     labels = as_labels(cells)
@@ -113,7 +113,8 @@ def ordinal(name: str, cells: pl.Series, levels: Sequence[str]) -> Column:
     return Column(name, "ordinal", tuple(levels), location, scale, integral=_are_whole(levels))
 
 
-def labelled(name: str, cells: pl.Series, kind: Kind) -> tuple[Column, list[Note]]:
+def fit_label_column(name: str, cells: pl.Series, kind: Kind) -> tuple[Column, list[ColumnNote]]:
+    """A boolean or categorical column; rare categories beyond the most that are kept share one."""
     counts = (
         as_labels(cells).drop_nulls().value_counts(name="rows").sort(["rows", cells.name], descending=[True, False])
     )
@@ -124,13 +125,13 @@ def labelled(name: str, cells: pl.Series, kind: Kind) -> tuple[Column, list[Note
             pair = next((truth for truth in TRUTHS if pair[0] in truth), pair)
         if len(pair) != 2:
             raise InputProblem(
-                f"Column '{name}' cannot be boolean: it holds {len(pair)} different values; say 'categorical'."
+                f"Column '{name}' cannot be boolean: it holds {len(pair)} different values; use 'categorical'."
             )
         return Column(name, kind, pair, integral=_are_whole(pair)), []
     if len(labels) <= MOST_CATEGORIES:
         return Column(name, kind, tuple(sorted(labels, key=natural_order)), integral=_are_whole(labels)), []
     kept = [label for label in labels if label != OTHER][: MOST_CATEGORIES - 1]
-    note = Note(
+    note = ColumnNote(
         name,
         f"Column '{name}' has {len(labels)} categories: the {len(kept)} most frequent are kept, "
         f"the rest are read as '{OTHER}'.",
