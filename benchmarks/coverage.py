@@ -1,4 +1,4 @@
-"""Guarantees held against the truth: how often the reward of the recommended action stays above its bound.
+"""Guarantees checked against the truth: how often the reward of the recommended action stays above its bound.
 
     python -m benchmarks.coverage [--seeds 5] [--out benchmarks/results/coverage.json]
 
@@ -8,7 +8,7 @@ Coverage is the exact probability, given the complete record, that the noisy rew
 the cases. The oracle's bound is the quantile of the exact distribution of the same action's reward given what was
 observed. The worlds are others than those on which `ALLOWANCE` (prudent.promise) was chosen.
 
-A model that is hardly trained at all is held to the same: what is guaranteed must not depend on the model.
+A model that is hardly trained must have the same coverage: what is guaranteed must not depend on the model.
 """
 
 import time
@@ -22,10 +22,11 @@ from scipy.special import ndtr
 
 import prudent
 from benchmarks.reporting import CONSOLE, Benchmark, Stored, Table
+from prudent.propensity import Boosted, Stacked
 from prudent.worlds import DosingSample, DosingWorld, mar, mcar, mnar
 
 FITTED, COMPARED, CASES = 2000, 1000, 600
-LEVEL = 0.95
+CONFIDENCE = 0.95
 FIRST_SEED = 100
 SHARES = (0.1, 0.2, 0.4, 0.6)
 MECHANISMS: dict[str, Callable[[np.ndarray, float, int], np.ndarray]] = {
@@ -53,6 +54,7 @@ ALL_ARMS_AT = 0.4
 COMPLETIONS = 32
 ORACLE_DRAWS = 200
 FEWEST_CASES = 50  # a share of fewer cases, over all seeds, says nothing
+PROPENSITIES = (prudent.Known(), Boosted(), Stacked())
 
 
 def records(world: DosingWorld, mechanism: str, share: float, seed: int) -> tuple[polars.DataFrame, DosingSample]:
@@ -69,10 +71,10 @@ def oracle(world: DosingWorld, sample: DosingSample, rows: np.ndarray, actions: 
     theta = world.theta(drawn.reshape(-1, world.attributes)).reshape(len(rows), ORACLE_DRAWS, -1)
     noise = world.noise * np.random.default_rng(seed).normal(size=theta.shape[:2])
     rewards = np.take_along_axis(theta, actions[:, None, None], axis=2)[:, :, 0] + noise
-    return np.quantile(rewards, 1 - LEVEL, axis=1)
+    return np.quantile(rewards, 1 - CONFIDENCE, axis=1)
 
 
-def told(covered: np.ndarray, bound: np.ndarray, theta: np.ndarray, best: np.ndarray, extra: np.ndarray) -> Any:
+def summarise(covered: np.ndarray, bound: np.ndarray, theta: np.ndarray, best: np.ndarray, extra: np.ndarray) -> Any:
     """One group of cases in numbers; None where none of them has a bound."""
     has = ~np.isnan(bound)
 
@@ -93,7 +95,7 @@ def one_setting(mechanism: str, share: float, seed: int) -> list[dict[str, Any]]
     """Every arm on the same records: a row per arm and kind of propensity."""
     world = DosingWorld(loss="cliff", doses=5, seed=seed)
     frame, sample = records(world, mechanism, share, seed)
-    found, fitted, name = [], None, ""
+    results, fitted, name = [], None, ""
     for model, strategy in ARMS if share == ALL_ARMS_AT else ARMS[:1]:
         if fitted is None or model != name:
             past = prudent.Log.from_frame(
@@ -104,8 +106,8 @@ def one_setting(mechanism: str, share: float, seed: int) -> list[dict[str, Any]]
             world, frame, sample, fitted.policy(STRATEGIES[strategy], completions=COMPLETIONS), seed
         ):
             arm = {"mechanism": mechanism, "share": share, "seed": seed, "model": model, "strategy": strategy}
-            found.append({**arm, "propensity": propensity, "groups": groups})
-    return found
+            results.append({**arm, "propensity": propensity, "groups": groups})
+    return results
 
 
 def one_arm(
@@ -119,15 +121,15 @@ def one_arm(
     chosen = np.argmax(policy.chooser.score(encoded).scores, axis=1)
     actions = world.index(np.array(policy.fitted.action_labels)[chosen])
     theta, best = sample.theta[rows, actions], oracle(world, sample, rows, actions, seed)
-    made = prudent.guarantee(policy, log, confidence=LEVEL, seed=seed)
-    for propensity in (prudent.Known(), prudent.Boosted()):
+    made = prudent.guarantee(policy, log, confidence=CONFIDENCE, seed=seed)
+    for propensity in PROPENSITIES:
         bounds = made.weighted(propensity, seed=seed).examine(encoded, chosen)
         covered = ndtr((theta - bounds.reward) / world.noise)
         columns = covered, bounds.reward, theta, best, bounds.extra_gaps
         yield (
             type(propensity).__name__,
             {
-                name: told(*(column[(gaps >= low) & (gaps <= high)] for column in columns))
+                name: summarise(*(column[(gaps >= low) & (gaps <= high)] for column in columns))
                 for name, (low, high) in GROUPS.items()
             },
         )
@@ -135,14 +137,14 @@ def one_arm(
 
 def pooled(rows: list[dict[str, Any]], what: str, groups: tuple[str, ...] = tuple(GROUPS)) -> tuple[float, int]:
     """The mean over all cases that have a bound, of all seeds and the groups named, and the number of these cases."""
-    told = [row["groups"][group] for row in rows for group in groups]
-    counts = np.array([one["cases"] - one["without_bound"] for one in told])
-    values = np.array([one[what] or 0.0 for one in told])
+    summaries = [row["groups"][group] for row in rows for group in groups]
+    counts = np.array([summary["cases"] - summary["without_bound"] for summary in summaries])
+    values = np.array([summary[what] or 0.0 for summary in summaries])
     return float(values @ counts / max(counts.sum(), 1)), int(counts.sum())
 
 
 def coverage_table(stored: Stored) -> Table:
-    """Coverage by number of gaps, with true and with estimated propensities, and the price: how far down it lies."""
+    """Coverage by number of gaps with true propensities, with estimated ones, and how far below the mean bounds are."""
     results = stored["results"]
 
     def share(rows: list[dict[str, Any]], *groups: str) -> str:
@@ -153,29 +155,32 @@ def coverage_table(stored: Stored) -> Table:
         shares = [pooled(rows, "coverage", (group,)) for group in GROUPS]
         return f"{min(value for value, cases in shares if cases >= FEWEST_CASES):.1%}"
 
-    lines = []
+    lines, names = [], {row["propensity"] for row in results}
+    kinds = [name for name in (type(estimated).__name__ for estimated in PROPENSITIES[1:]) if name in names]
     arms = dict.fromkeys((row["model"], row["strategy"], row["mechanism"], row["share"]) for row in results)
-    for arm in sorted(arms, key=lambda one: (ARMS.index(one[:2]), list(MECHANISMS).index(one[2]), one[3])):
-        own = [row for row in results if (row["model"], row["strategy"], row["mechanism"], row["share"]) == arm]
-        known, estimated = ([row for row in own if row["propensity"] == kind] for kind in ("Known", "Boosted"))
-        every = [row["groups"][group] for row in known for group in GROUPS]
-        absent = sum(one["without_bound"] for one in every) / sum(one["cases"] for one in every)
+    for arm in sorted(arms, key=lambda arm: (ARMS.index(arm[:2]), list(MECHANISMS).index(arm[2]), arm[3])):
+        rows = [row for row in results if (row["model"], row["strategy"], row["mechanism"], row["share"]) == arm]
+        known, *estimated = ([row for row in rows if row["propensity"] == kind] for kind in ("Known", *kinds))
+        summaries = [row["groups"][group] for row in known for group in GROUPS]
+        absent = sum(summary["without_bound"] for summary in summaries) / sum(summary["cases"] for summary in summaries)
         note = "" if arm[:2] == ARMS[0] else f", {arm[1] if arm[0] == 'small' else arm[0]}"
         lines.append(
             (
                 f"{arm[2]} {arm[3]:.0%}{note}",
-                *(share(known), *(share(known, group) for group in GROUPS), share(estimated), lowest(estimated)),
+                *(share(known), *(share(known, group) for group in GROUPS)),
+                *(cell for of_kind in estimated for cell in (share(of_kind), lowest(of_kind))),
                 *(f"{absent:.1%}", f"{pooled(known, 'width')[0]:.2f}", f"{pooled(known, 'oracle_width')[0]:.2f}"),
             )
         )
     seeds = len({row["seed"] for row in results})
     return Table(
         (
-            *("gaps", "all cases", *(f"{group} gaps" for group in GROUPS), "all, estimated", "lowest, estimated"),
+            *("gaps", "all cases", *(f"{group} gaps" for group in GROUPS)),
+            *(f"{which}, {kind}" for kind in kinds for which in ("all", "lowest")),
             *("no bound", "width", "oracle's width"),
         ),
         lines,
-        f"Coverage of bounds at level {LEVEL:.0%}, {seeds} worlds",
+        f"Coverage of bounds at confidence {CONFIDENCE:.0%}, {seeds} worlds",
     )
 
 
@@ -192,7 +197,7 @@ def main() -> None:
             results += one_setting(mechanism, share, seed)
         CONSOLE.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
     rows = {"fitted": FITTED, "compared": COMPARED, "cases": CASES}
-    BENCHMARK.store({"level": LEVEL, **rows, "seeds": options.seeds, "results": results}, options.out)
+    BENCHMARK.store({"level": CONFIDENCE, **rows, "seeds": options.seeds, "results": results}, options.out)
 
 
 if __name__ == "__main__":

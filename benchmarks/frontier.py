@@ -34,7 +34,7 @@ RIVALS = ("MICE + forests, action as feature", "gradient boosting, action as fea
 
 
 def exact_rule(setting: prudent.Strategy) -> tuple[str, dict[str, Any]]:
-    """What the world calls a setting of the ladder to answer it exactly."""
+    """The world's name for a setting, and its parameter, to decide with the exact posterior."""
     if isinstance(setting, prudent.Conservative):
         return "conservative", {"risk": setting.risk or 0.0} if setting.c is None else {"c": setting.c}
     if isinstance(setting, prudent.TailAverse):
@@ -84,16 +84,16 @@ def of_masses(fitted: Fitted, fresh: DosingSample) -> dict[str, list[float]]:
     place = np.argsort(np.random.default_rng(0).random(full.shape), axis=1)
     observed = place >= gaps[:, None]
     cases = replace(fresh, full=full, observed=observed, values=np.where(observed, full, np.nan)).cases()
-    found = {}
+    masses = {}
     for c in CS:
         mass = plausible_mass(fitted.policy(prudent.Conservative(c=c)), cases)
-        found[f"{c:g}"] = [float(mass.held[mass.gaps == count].mean()) for count in range(1, width + 1)]
-    return found
+        masses[f"{c:g}"] = [float(mass.held[mass.gaps == count].mean()) for count in range(1, width + 1)]
+    return masses
 
 
 def of_rivals(stored: Path, seed: int) -> dict[str, dict[str, float]]:
-    own = json.loads(stored.read_text())["results"][seed]["cliff"]
-    return {name: {key: own[name][key] for key in ("mean_reward", "catastrophes")} for name in RIVALS}
+    rewards = json.loads(stored.read_text())["results"][seed]["cliff"]
+    return {name: {key: rewards[name][key] for key in ("mean_reward", "catastrophes")} for name in RIVALS}
 
 
 def one_seed(seed: int, rows: int) -> dict[str, Any]:
@@ -106,12 +106,12 @@ def one_seed(seed: int, rows: int) -> dict[str, Any]:
     later = fitted.read(held.frame())
     recorded = replace(later, propensities=held.propensity[np.arange(len(held)), held.actions])
     logs = {"estimated propensities": later, "recorded propensities": recorded}
-    judged = {kind: frontier(fitted, own, below=BELOW) for kind, own in logs.items()}
+    judged = {kind: frontier(fitted, judging, below=BELOW) for kind, judging in logs.items()}
     return {
         "model": truth,
         "exact": of_exact(world, fresh),
-        "held_out": {kind: own.to_dict()["points"] for kind, own in judged.items()},
-        "choices": {kind: of_choices(own, truth) for kind, own in judged.items()},
+        "held_out": {kind: result.to_dict()["points"] for kind, result in judged.items()},
+        "choices": {kind: of_choices(result, truth) for kind, result in judged.items()},
         "masses": of_masses(fitted, fresh),
         "rivals": of_rivals(HERE / "results" / "dosing.json", seed),
     }
@@ -141,11 +141,11 @@ def choices_table(stored: Stored) -> Table:
     rows = []
     for kind in results[0]["choices"]:
         for at, limit in enumerate(LIMITS):
-            own = [result["choices"][kind][at] for result in results]
-            made = [one for one in own if one["chosen"] is not None]
-            names = ", ".join(one["chosen"] or "none" for one in own)
-            tails = ", ".join(f"{one['truth']['tail_share']:.2%}" for one in made) or "–"
-            rewards = ", ".join(f"{one['truth']['mean_reward']:.2f}" for one in made) or "–"
+            choices = [result["choices"][kind][at] for result in results]
+            truths = [choice["truth"] for choice in choices if choice["chosen"] is not None]
+            names = ", ".join(choice["chosen"] or "none" for choice in choices)
+            tails = ", ".join(f"{truth['tail_share']:.2%}" for truth in truths) or "–"
+            rewards = ", ".join(f"{truth['mean_reward']:.2f}" for truth in truths) or "–"
             rows.append((f"{limit:.0%}, {kind}", names, tails, rewards))
     return Table(
         ("limit", "chosen", f"truly below {BELOW:g}", "true mean reward"),

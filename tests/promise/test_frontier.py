@@ -119,9 +119,9 @@ class Clinic:
             repr(setting): lambda _, act=act: np.eye(theta.shape[1])[act[drawn]]
             for setting, act in zip(SETTINGS, self.acts, strict=True)
         }
-        found = evaluate(choices, log, below=-5.0, prices=Prices(theta, self.bad[drawn] / 2, "the world's"))
-        shares = [ObservedShare(found.tail_share(name).value, found.tail_rows(name)) for name in choices]
-        return shares, np.array([found.estimate(name).value for name in choices])
+        evaluation = evaluate(choices, log, below=-5.0, prices=Prices(theta, self.bad[drawn] / 2, "the world's"))
+        shares = [ObservedShare(evaluation.tail_share(name).value, evaluation.tail_rows(name)) for name in choices]
+        return shares, np.array([evaluation.estimate(name).value for name in choices])
 
 
 @pytest.fixture(scope="module")
@@ -226,10 +226,10 @@ def test_minimised_rewards_give_the_same_frontier_in_the_users_sign(fitted_model
     lowered = replace(fitted, minimize=True)
     lower = frontier(lowered, KnownTruth(fresh, -rewards), below=1.0, settings=FEW, completions=COMPLETIONS)
     assert lower.tail_name == "above 1"
-    for one, two in zip(higher.points, lower.points, strict=True):
-        assert two.mean_reward == one.mean_reward.negated()
-        assert two.worst_mean == one.worst_mean.negated()
-        assert two.tail_share == one.tail_share
+    for high, low in zip(higher.points, lower.points, strict=True):
+        assert low.mean_reward == high.mean_reward.negated()
+        assert low.worst_mean == high.worst_mean.negated()
+        assert low.tail_share == high.tail_share
     assert lower.choose(0.9) is higher.choose(0.9)
 
 

@@ -26,7 +26,6 @@ from prudent.models import FitReport, Fitted
 from prudent.promise import conformal_quantile, fewest_rows, guarantee
 from prudent.propensity import effective_sample_size
 from prudent.table import Column, Encoded
-from prudent.worlds import DosingWorld, mar
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
@@ -101,31 +100,31 @@ def complete_log(rows, seed, chance):
 def test_complete_unweighted_is_textbook_split_conformal():
     log = complete_log(rows=50, seed=0, chance=lambda values: np.ones(len(values)))
     cases = cases_of([[1.0, 0.5], [-2.0, 0.3]])
-    found = guarantee(policy_of(), log, confidence=0.9).examine(cases, np.array([0, 1]))
+    bounds = guarantee(policy_of(), log, confidence=0.9).examine(cases, np.array([0, 1]))
     residuals = np.sort(believed(log.values).max(axis=1) - log.rewards)
     by_hand = believed(cases.values).max(axis=1) - residuals[math.ceil(51 * 0.9) - 1]
-    np.testing.assert_allclose(found.reward, by_hand, atol=1e-4)
-    assert found.effective.tolist() == [50, 50]
-    assert found.extra_gaps.tolist() == [0, 0]
+    np.testing.assert_allclose(bounds.reward, by_hand, atol=1e-4)
+    assert bounds.effective.tolist() == [50, 50]
+    assert bounds.extra_gaps.tolist() == [0, 0]
 
 
 def test_complete_weighted_is_a_weighted_quantile_by_hand():
     log = complete_log(rows=300, seed=1, chance=lambda values: np.where(values[:, 0] > 0, 0.3, 0.8))
-    found = guarantee(policy_of(), log, confidence=0.9).bounds(cases_of([[1.0, 0.5]]), np.array([0]))
+    bounds = guarantee(policy_of(), log, confidence=0.9).bounds(cases_of([[1.0, 0.5]]), np.array([0]))
     agreed = [i for i in range(300) if log.actions[i] == np.argmax(believed(log.values[i : i + 1]))]
     assert log.propensities is not None
     pairs = sorted((abs(float(log.values[i].sum())) - log.rewards[i], 1 / log.propensities[i]) for i in agreed)
     total = sum(weight for _, weight in pairs)
-    own = sum(weight**2 for _, weight in pairs) / total
+    case_weight = sum(weight**2 for _, weight in pairs) / total
     mass, residual = 0.0, math.inf
     for fell, weight in pairs:
-        mass += weight / (total + own)
+        mass += weight / (total + case_weight)
         if mass >= 0.9:
             residual = fell
             break
-    assert found[0] == pytest.approx(1.5 - residual, abs=1e-4)
-    plain = np.quantile([fell for fell, _ in pairs], 0.9)
-    assert abs(residual - plain) > 0.01, "the weights must matter here"
+    assert bounds[0] == pytest.approx(1.5 - residual, abs=1e-4)
+    unweighted = np.quantile([fell for fell, _ in pairs], 0.9)
+    assert abs(residual - unweighted) > 0.01, "the weights must matter here"
 
 
 def test_rows_are_masked_down_to_the_gaps_of_the_case():
@@ -133,7 +132,7 @@ def test_rows_are_masked_down_to_the_gaps_of_the_case():
     log = complete_log(rows=80, seed=2, chance=lambda values: np.full(len(values), 0.5))
     policy = policy_of()
     case = cases_of([[0.7, 9.0]], [[True, False]])
-    found = guarantee(policy, log, confidence=0.9).examine(case, np.array([0]))
+    bounds = guarantee(policy, log, confidence=0.9).examine(case, np.array([0]))
     drawn = norm.ppf(np.asarray(policy.pricing.uniforms[0])[:, 1])
 
     def predicted(age, action):
@@ -149,8 +148,8 @@ def test_rows_are_masked_down_to_the_gaps_of_the_case():
         scores.append((low - log.rewards[i]) / spread)
     low, spread = predicted(0.7, 0)
     quantile = sorted(scores)[math.ceil((len(agreed) + 1) * 0.9) - 1]
-    assert found.reward[0] == pytest.approx(low - quantile * spread, abs=2e-3)
-    assert found.extra_gaps[0] == 0
+    assert bounds.reward[0] == pytest.approx(low - quantile * spread, abs=2e-3)
+    assert bounds.extra_gaps[0] == 0
 
 
 def test_rows_with_more_gaps_are_compared_with_the_case_masked_alike():
@@ -232,10 +231,10 @@ def test_higher_is_better_inside_when_the_reward_is_minimised():
     roles = {"action": "did", "reward": "harm", "propensity": "chance", "schema": SCHEMA, "action_labels": ("a", "b")}
     harm = Log.from_frame(frame, minimize=True, **roles)
     cases, chosen = cases_of([[1.0, 0.5], [-2.0, 0.3]]), np.array([0, 1])
-    plain = guarantee(policy_of(), log, confidence=0.8).bounds(cases, chosen)
+    higher = guarantee(policy_of(), log, confidence=0.8).bounds(cases, chosen)
     flipped = guarantee(policy_of(minimize=True), harm, confidence=0.8).bounds(cases, chosen)
-    assert np.isfinite(plain).all()
-    np.testing.assert_allclose(flipped, plain, rtol=1e-5)
+    assert np.isfinite(higher).all()
+    np.testing.assert_allclose(flipped, higher, rtol=1e-5)
     with pytest.raises(InputProblem, match="sign of the reward"):
         guarantee(policy_of(), harm)
 
@@ -251,10 +250,10 @@ def test_a_higher_level_promises_less():
 def test_no_bound_where_too_few_decisions_are_comparable():
     log = complete_log(rows=30, seed=6, chance=lambda values: np.full(len(values), 0.3))
     bounded = guarantee(policy_of(), log, confidence=0.95)
-    found = bounded.examine(cases_of([[1.0, 0.5], [0.0, 1.0]]), np.array([0, -1]))
-    assert np.isnan(found.reward).all()
-    assert found.extra_gaps.tolist() == [-1, -1]
-    assert found.effective[0] < fewest_rows(0.95)
+    bounds = bounded.examine(cases_of([[1.0, 0.5], [0.0, 1.0]]), np.array([0, -1]))
+    assert np.isnan(bounds.reward).all()
+    assert bounds.extra_gaps.tolist() == [-1, -1]
+    assert bounds.effective[0] < fewest_rows(0.95)
     assert "no case" in bounded.verdict
     assert np.isfinite(guarantee(policy_of(), log, confidence=0.6).bounds(cases_of([[1.0, 0.5]]), np.array([0]))).all()
 
@@ -295,20 +294,3 @@ def test_quantile_keeps_its_own_atom():
     assert conformal_quantile(np.empty(0), np.empty(0), 0.0, 0.6) == math.inf
     assert effective_sample_size(np.array([2.0, 2.0])) == 2
     assert effective_sample_size(np.empty(0)) == 0
-
-
-def test_a_world_can_record_gaps_made_elsewhere():
-    world = DosingWorld(attributes=4, doses=5)
-    full = world.sample(200, seed=1).full
-    observed = mar(full, 0.3, seed=2)
-    sample = world.record(full, observed, seed=3)
-    np.testing.assert_array_equal(np.isnan(sample.values), ~observed)
-    np.testing.assert_allclose(sample.propensity, world.propensity(np.where(observed, full, np.nan)))
-    np.testing.assert_array_equal(sample.rewards, world.record(full, observed, seed=3).rewards)
-    assert not np.array_equal(sample.actions, world.record(full, observed, seed=4).actions)
-    off = sample.rewards - sample.theta[np.arange(200), sample.actions]
-    assert 0.4 < off.std() < 0.6
-    with pytest.raises(InputProblem, match="gaps"):
-        world.record(sample.values, observed)
-    with pytest.raises(InputProblem, match="shape"):
-        world.record(full, observed[:5])

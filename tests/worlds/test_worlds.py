@@ -12,7 +12,7 @@ import prudent.worlds.dosing
 import prudent.worlds.erasure
 import prudent.worlds.losses
 from prudent.errors import InputProblem
-from prudent.worlds import DosingWorld, ErasureWorld, Loss, squared_radii
+from prudent.worlds import DosingWorld, ErasureWorld, Loss, mar, squared_radii
 
 LOSSES = ["quadratic", "absolute", "cliff", Loss(power=2, overdose=0.5, jump=2.0, margin=0.4)]
 STRATEGIES: list[tuple[str, dict[str, Any]]] = [
@@ -489,3 +489,20 @@ def test_erasure_log_matches_the_world():
     mean = sample.theta[np.arange(60_000), sample.actions]
     assert (sample.rewards - mean).mean() == pytest.approx(0.0, abs=0.007)
     assert set(np.unique(sample.rewards)) == {0.0, 1.0}
+
+
+def test_a_world_can_record_gaps_made_elsewhere():
+    world = DosingWorld(attributes=4, doses=5)
+    full = world.sample(200, seed=1).full
+    observed = mar(full, 0.3, seed=2)
+    sample = world.record(full, observed, seed=3)
+    np.testing.assert_array_equal(np.isnan(sample.values), ~observed)
+    np.testing.assert_allclose(sample.propensity, world.propensity(np.where(observed, full, np.nan)))
+    np.testing.assert_array_equal(sample.rewards, world.record(full, observed, seed=3).rewards)
+    assert not np.array_equal(sample.actions, world.record(full, observed, seed=4).actions)
+    off = sample.rewards - sample.theta[np.arange(200), sample.actions]
+    assert 0.4 < off.std() < 0.6
+    with pytest.raises(InputProblem, match="gaps"):
+        world.record(sample.values, observed)
+    with pytest.raises(InputProblem, match="shape"):
+        world.record(full, observed[:5])

@@ -108,12 +108,12 @@ def estimated_noise(policy: Policy, log: Log) -> np.ndarray:
 def _predict(
     model: Model, uniforms: Array, literal: bool, noise: Array, share: Array, *records: Array
 ) -> tuple[Array, Array, Array]:
-    def one(
+    def one_record(
         values: Float[Array, " attribute"], observed: Bool[Array, " attribute"], action: Int[Array, ""]
     ) -> tuple[Array, Array, Array]:
         return _outcome(price_table(model, values, observed, uniforms, literal)[1], action, noise, share)
 
-    return jax.vmap(one)(*records)
+    return jax.vmap(one_record)(*records)
 
 
 def _outcome(
