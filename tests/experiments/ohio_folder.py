@@ -53,7 +53,7 @@ def write(folder: Path, year: int, part: str, patient: str, text: str) -> Path:
 
 @dataclass(frozen=True)
 class Cohort:
-    """Which sensors a year's band had, and how often it spoke (minutes)."""
+    """Which sensors a year's band had, and how often it measured (minutes); the real ones every 5 and 1."""
 
     year: int
     patients: tuple[str, ...]
@@ -63,8 +63,8 @@ class Cohort:
 
 
 COHORTS = (
-    Cohort(2018, ("559", "563", "591"), BAND_2018, 5, steps=True),
-    Cohort(2020, ("540", "552"), BAND_2020, 1, steps=False),
+    Cohort(2018, ("559", "563", "591"), BAND_2018, 15, steps=True),
+    Cohort(2020, ("540", "552"), BAND_2020, 10, steps=False),
 )
 
 
@@ -74,10 +74,10 @@ def write_folder(folder: Path, *, days: int = 4, seed: int = 0, cohorts: tuple[C
         for number, patient in enumerate(cohort.patients):
             random = np.random.default_rng([seed, int(patient)])
             # the first patient of a cohort was followed longest, so that the others have to be oversampled
-            own = days + 2 * (number == 0)
+            followed = days + 2 * (number == 0)
             weight = 99 if number else 82
-            train = _record(cohort, own, 0.0, random)
-            test = _record(cohort, max(own // 3, 1), own * 1440.0, random)
+            train = _record(cohort, followed, 0.0, random)
+            test = _record(cohort, max(followed // 3, 1), followed * 1440.0, random)
             if number:
                 _disturb(train, random)
             write(folder, cohort.year, "train", patient, patient_xml(patient, train, weight))

@@ -49,7 +49,7 @@ EVERY = [pytest.param(name, marks=needs_econml if "policy forest" in name else (
 
 
 def world(rows, seed):
-    """Three sites; the best action is the site's own, and a number shifts every reward alike."""
+    """Three sites; each site has another best action, and a number shifts every reward equally."""
     rng = np.random.default_rng(seed)
     site = rng.integers(0, 3, rows)
     values = np.stack([site.astype(float), rng.normal(size=rows)], axis=1)
@@ -104,7 +104,7 @@ def test_lines_recover_a_plane_and_their_error_is_that_of_leaving_one_out():
     np.testing.assert_allclose(line.coefficients, [1, -2, 0], atol=1e-3)
     noisy = targets + rng.normal(size=30)
     others = [np.arange(30) != row for row in range(30)]
-    plain = [np.linalg.lstsq(table[own], noisy[own])[0] for own in others]
+    plain = [np.linalg.lstsq(table[rows], noisy[rows])[0] for rows in others]
     left_out = sum((noisy[row] - table[row] @ plain[row]) ** 2 for row in range(30))
     assert Line.of(table, noisy).error <= left_out * 1.001  # no penalty is one of those tried
     assert Line.of(table, noisy).error > 0.8 * left_out
@@ -118,7 +118,7 @@ def test_lines_live_with_an_action_taken_once():
     np.testing.assert_allclose(prices[:, 2], rewards[7])
 
 
-@pytest.mark.parametrize("imputation", [MeanImputation(), COMPLETING], ids=lambda own: type(own).__name__)
+@pytest.mark.parametrize("imputation", [MeanImputation(), COMPLETING], ids=lambda imputation: type(imputation).__name__)
 def test_a_record_alone_is_priced_as_in_a_batch(imputation):
     values, actions, rewards, _ = world(300, seed=2)
     values[np.random.default_rng(3).random(values.shape) < 0.3] = np.nan
@@ -143,8 +143,8 @@ def test_a_partial_vae_draws_gaps_from_what_is_seen():
     gaps[gaps.all(axis=1)] = False
     completed = COMPLETING.fit(np.where(gaps, np.nan, full), CATEGORICAL, seed=0)
     assert len(completed) == COMPLETING.imputations
-    for own in completed:
-        levels, numbers = own.log[:, :3], own.log[:, 3]
+    for table in completed:
+        levels, numbers = table.log[:, :3], table.log[:, 3]
         np.testing.assert_array_equal(numbers[~gaps[:, 1]], full[~gaps[:, 1], 1])
         np.testing.assert_array_equal(levels.sum(axis=1), 1)
         assert (levels.argmax(axis=1) == level)[gaps[:, 0]].mean() > 0.65  # a guess would be right for a third

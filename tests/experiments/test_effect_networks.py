@@ -81,11 +81,11 @@ def test_difference_in_means_is_wrong_by_what_the_world_says(world):
 def test_gaps_lie_at_the_mean_and_levels_at_zero_and_one():
     nan = np.nan
     table = [[1.0, 2.0, nan], [3.0, 1.0, nan], [nan, nan, nan], [5.0, 2.0, nan]]
-    found = Tables.of(Study.of(table, [True, True, False, False], np.zeros(4)))
-    np.testing.assert_allclose(found.inputs[0, :, 0], np.array([-1, 0, 0, 1]) * np.sqrt(1.5), rtol=1e-6)
-    np.testing.assert_allclose(found.targets[0, :, 1], [1, 0, 2 / 3, 1], rtol=1e-6)
-    assert (found.inputs[0, :, 2] == 0).all()
-    np.testing.assert_array_equal(found.observed[0], np.isfinite(table))
+    tables = Tables.of(Study.of(table, [True, True, False, False], np.zeros(4)))
+    np.testing.assert_allclose(tables.inputs[0, :, 0], np.array([-1, 0, 0, 1]) * np.sqrt(1.5), rtol=1e-6)
+    np.testing.assert_allclose(tables.targets[0, :, 1], [1, 0, 2 / 3, 1], rtol=1e-6)
+    assert (tables.inputs[0, :, 2] == 0).all()
+    np.testing.assert_array_equal(tables.observed[0], np.isfinite(table))
 
 
 def test_the_last_chunk_repeats_its_last_replication(world):
@@ -169,8 +169,8 @@ def test_missdeepcausal_is_one_fit_whatever_the_replications(world, mdc_answers,
 
 
 def test_missdeepcausal_with_a_table_for_each_replication(world):
-    found = MDC.estimate(one_table_each(world[0].part(0, 3)))
-    for name, answer in found.items():
+    answers = MDC.estimate(one_table_each(world[0].part(0, 3)))
+    for name, answer in answers.items():
         assert answer.effect.shape == (3,), name
         assert np.abs(answer.effect - EFFECT).max() < 0.35 * BIAS, name
 
@@ -178,6 +178,6 @@ def test_missdeepcausal_with_a_table_for_each_replication(world):
 def test_estimators_are_exact_where_outcomes_are_linear_in_the_table(world):
     study, z, _ = world
     exact = Study(study.values, study.binary, study.treated, (EFFECT * study.treated + SLOPE * z)[None])
-    found = complete_table.pooled([z[:, None], np.column_stack([z, z**2])], exact)
+    answers = complete_table.pooled([z[:, None], np.column_stack([z, z**2])], exact)
     for name in ("OLS", "OLS per arm", "AIPW"):
-        assert found[name].effect == pytest.approx(EFFECT, abs=1e-9)
+        assert answers[name].effect == pytest.approx(EFFECT, abs=1e-9)

@@ -97,18 +97,18 @@ def test_the_difference_in_means_is_just_that_and_confounded():
 def test_without_gaps_the_answers_are_the_plain_formulas(method):
     study = correlated(share=0.0)
     table, treated, outcomes = study.values[0], study.treated, study.outcomes
-    found = method.estimate(study)
+    answers = method.estimate(study)
     prices = per_arm(table, treated, outcomes)
     robust = doubly_robust(prices, logistic_propensity(table, treated), treated, outcomes)
-    assert set(found) == FIVE
+    assert set(answers) == FIVE
     np.testing.assert_allclose(
-        found["OLS"].effect, treatment_coefficient(table, treated, outcomes).effect, atol=1e-9, rtol=0
+        answers["OLS"].effect, treatment_coefficient(table, treated, outcomes).effect, atol=1e-9, rtol=0
     )
-    np.testing.assert_allclose(found["OLS per arm"].prices, prices, atol=1e-9, rtol=0)
-    np.testing.assert_allclose(found["ridge per arm"].prices, per_arm(table, treated, outcomes, 30.0), atol=1e-9)
-    np.testing.assert_allclose(found["AIPW"].effect, robust.effect, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(answers["OLS per arm"].prices, prices, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(answers["ridge per arm"].prices, per_arm(table, treated, outcomes, 30.0), atol=1e-9)
+    np.testing.assert_allclose(answers["AIPW"].effect, robust.effect, atol=1e-9, rtol=0)
     for name in FIVE - {"ridge per arm"}:
-        np.testing.assert_allclose(found[name].effect, EFFECT, atol=0.1)
+        np.testing.assert_allclose(answers[name].effect, EFFECT, atol=0.1)
 
 
 def test_multiple_imputation_is_right_where_column_means_are_not():
@@ -124,13 +124,13 @@ def test_completions_keep_what_was_observed_and_spread_as_the_missing_cells_do()
     study, complete = correlated(), correlated(share=0.0).values[0]
     table = study.values[0]
     gaps = np.isnan(table)
-    found = MultipleImputation(imputations=7, chains=3).completions(table, study.treated, seed=1)
-    assert found.shape == (7, *table.shape)
-    np.testing.assert_array_equal(found[:, ~gaps], np.broadcast_to(table[~gaps], (7, (~gaps).sum())))
-    assert len(np.unique(found[:, gaps][:, 0])) == 7
-    assert found[:, gaps].std() == pytest.approx(complete[gaps].std(), rel=0.05)  # draws, not predictions
+    completions = MultipleImputation(imputations=7, chains=3).completions(table, study.treated, seed=1)
+    assert completions.shape == (7, *table.shape)
+    np.testing.assert_array_equal(completions[:, ~gaps], np.broadcast_to(table[~gaps], (7, (~gaps).sum())))
+    assert len(np.unique(completions[:, gaps][:, 0])) == 7
+    assert completions[:, gaps].std() == pytest.approx(complete[gaps].std(), rel=0.05)  # draws, not predictions
     other = MultipleImputation(imputations=7, chains=3).completions(table, study.treated, seed=2)
-    assert (found[:, gaps] != other[:, gaps]).all()
+    assert (completions[:, gaps] != other[:, gaps]).all()
 
 
 def test_a_table_for_each_replication_is_asked_about_by_itself():
@@ -150,11 +150,11 @@ def test_factors_recover_the_latent_needs_and_with_them_the_effect():
     study = latent()
     method = MatrixFactorisation(ranks=(0.05, 0.1, 0.3, 1.0), thresholds=(0.2, 0.02))
     assert method.factors(study.values[0]).shape == (800, 2)
-    found = method.estimate(study)
+    answers = method.estimate(study)
     assert DifferenceInMeans().estimate(study)[""].effect[0] > EFFECT + 1
     careless = MeanImputed().estimate(study)
     for name in FIVE - {"ridge per arm"}:  # which shrinks, and two factors need no shrinking
-        np.testing.assert_allclose(found[name].effect, EFFECT, atol=0.06)
+        np.testing.assert_allclose(answers[name].effect, EFFECT, atol=0.06)
         assert abs(careless[name].effect[0] - EFFECT) > 0.12, name
 
 
@@ -163,11 +163,11 @@ def test_factors_of_a_low_rank_table_without_gaps_span_it():
     table = random.normal(size=(200, 2)) @ random.normal(size=(2, 10))
     treated = random.random(200) < 0.4
     study = Study.of(table, treated, table[:, :1].T + EFFECT * treated + random.normal(size=(4, 200)))
-    found = MatrixFactorisation(ranks=(0.2, 0.5), thresholds=(0.01,)).estimate(study)
+    answers = MatrixFactorisation(ranks=(0.2, 0.5), thresholds=(0.01,)).estimate(study)
     plain = per_arm(table, treated, study.outcomes)
-    np.testing.assert_allclose(found["OLS per arm"].prices, plain, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(answers["OLS per arm"].prices, plain, atol=1e-9, rtol=0)
     np.testing.assert_allclose(
-        found["OLS"].effect, treatment_coefficient(table, treated, study.outcomes).effect, atol=1e-9, rtol=0
+        answers["OLS"].effect, treatment_coefficient(table, treated, study.outcomes).effect, atol=1e-9, rtol=0
     )
 
 

@@ -48,9 +48,9 @@ class Guesses:
     """A draw for each table, as imputations are."""
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
-        def one(part: Study, own: int) -> dict[str, Answer]:
+        def one(part: Study, table_seed: int) -> dict[str, Answer]:
             prices = np.zeros((part.replications, part.rows, 2))
-            return {"": Answer(np.full(part.replications, np.random.default_rng(own).normal()), prices)}
+            return {"": Answer(np.full(part.replications, np.random.default_rng(table_seed).normal()), prices)}
 
         return over_tables(study, one, seed, progress)
 
@@ -199,10 +199,10 @@ def test_the_numbers_are_those_of_the_definitions(tmp_path: Path, monkeypatch: p
 def test_paired_intervals_are_student_s(tmp_path: Path):
     from experiments.ihdp.summary import _paired
 
-    found = _paired(np.array([1.0, 2.0, 4.0]), np.array([0.0, 0.0, 0.0]))
-    assert found is not None
-    assert found["difference"] == pytest.approx(7 / 3, rel=1e-5)
-    assert found["high"] - found["difference"] == pytest.approx(
+    interval = _paired(np.array([1.0, 2.0, 4.0]), np.array([0.0, 0.0, 0.0]))
+    assert interval is not None
+    assert interval["difference"] == pytest.approx(7 / 3, rel=1e-5)
+    assert interval["high"] - interval["difference"] == pytest.approx(
         4.302653 * np.std([1, 2, 4], ddof=1) / np.sqrt(3), rel=1e-4
     )
     assert _paired(np.ones(3), None) is None
@@ -243,7 +243,7 @@ STORED = json.loads((HERE / "results" / "ihdp.json").read_text())
 
 def test_words_in_the_pictures_are_clear_of_each_other():
     methods = pictures.best_variants(STORED["pages"]["shared"]["shares"])
-    many = [replace(own, name=f"{own.name} {copy}") for own in methods for copy in range(2)]
+    many = [replace(method, name=f"{method.name} {copy}") for method in methods for copy in range(2)]
     for picture in (pictures.errors_picture(many, 5), pictures.distribution_picture(many, 5)):
         assert_words_are_clear(picture)
 

@@ -37,24 +37,26 @@ def world(replications: int, own_tables: bool) -> Study:
     ids=["causal", "conditional, a table each", "similarity, fitted once", "similarity, on half of the rows"],
 )
 def test_a_model_for_each_replication(model, learnt_from, own_tables):
-    asked = world(3, own_tables)
-    found = Replicated(model, completions=4, learnt_from=learnt_from, chunk=2).estimate(asked, seed=1)
-    assert set(found) == ({""} if own_tables else {"", "doubly robust"})
-    assert found[""].prices.shape == (3, 120, 2)
+    data = world(3, own_tables)
+    answers = Replicated(model, completions=4, learnt_from=learnt_from, chunk=2).estimate(data, seed=1)
+    assert set(answers) == ({""} if own_tables else {"", "doubly robust"})
+    assert answers[""].prices.shape == (3, 120, 2)
     # brief as the training is, the effect is seen; the last chunk, which is padded, is as good as the others
-    assert np.all(found[""].effect > 0.5)
-    np.testing.assert_allclose(found[""].effect, (found[""].prices[..., 1] - found[""].prices[..., 0]).mean(axis=1))
+    assert np.all(answers[""].effect > 0.5)
+    np.testing.assert_allclose(
+        answers[""].effect, (answers[""].prices[..., 1] - answers[""].prices[..., 0]).mean(axis=1)
+    )
     if not own_tables:
-        assert np.all(np.abs(found["doubly robust"].effect - 3) < 0.6)
+        assert np.all(np.abs(answers["doubly robust"].effect - 3) < 0.6)
 
 
 def test_the_gaussian_process_on_five_complete_replications():
-    asked, outcomes = study("shared", 0.0, 5, seed=7)
-    found = GaussianProcess(GaussianPrices(landmarks=20)).estimate(asked)
-    crude = np.abs(DifferenceInMeans().estimate(asked)[""].effect - EFFECT).mean()
-    assert np.abs(found[""].effect - EFFECT).mean() < 0.5 * crude
+    data, outcomes = study("shared", 0.0, 5, seed=7)
+    answers = GaussianProcess(GaussianPrices(landmarks=20)).estimate(data)
+    crude = np.abs(DifferenceInMeans().estimate(data)[""].effect - EFFECT).mean()
+    assert np.abs(answers[""].effect - EFFECT).mean() < 0.5 * crude
     truth = outcomes.expected[..., 1] - outcomes.expected[..., 0]
-    wrong = found[""].prices[..., 1] - found[""].prices[..., 0] - truth
+    wrong = answers[""].prices[..., 1] - answers[""].prices[..., 0] - truth
     assert np.all(wrong.std(axis=1) < 0.7 * truth.std(axis=1))
 
 

@@ -72,20 +72,20 @@ def test_the_command_chooses_and_scores(toy: Path):
 
 
 def test_numbers_are_those_of_the_kept_actions(toy: Path):
-    kept, rewards = [], []
+    correct, rewards = [], []
     for index in range(2):
         entry = next(entry for entry in TOY.entries if entry.name == "uniform")
-        own = Piece(entry, TOY.size, 0, index).load(toy / "pieces")
-        assert own is not None
+        choices = Piece(entry, TOY.size, 0, index).load(toy / "pieces")
+        assert choices is not None
         truth = Replication.of(index, 0, TOY.size).tested
-        kept.append(own.actions[0] == truth.labels)
-        rewards.append(truth.rewards[np.arange(24), own.actions[0]])
+        correct.append(choices.actions[0] == truth.labels)
+        rewards.append(truth.rewards[np.arange(24), choices.actions[0]])
     row = next(row for row in results_of(toy)["rows"] if row["name"] == "uniform")
     means = np.mean(rewards, axis=1)
     assert row["mean"] == pytest.approx(means.mean(), rel=1e-5)
     assert row["mean_error"] == pytest.approx(means.std(ddof=1) / np.sqrt(2), rel=1e-4)
     assert row["below"] == pytest.approx(1000 * (np.array(rewards) < -7).mean(), rel=1e-5)
-    assert row["correct"] == pytest.approx(np.mean(kept), rel=1e-5)
+    assert row["correct"] == pytest.approx(np.mean(correct), rel=1e-5)
     unseen = np.concatenate([r[Replication.of(i, 0, TOY.size).unseen] for i, r in enumerate(rewards)])
     assert row["unseen_mean"] == pytest.approx(unseen.mean(), rel=1e-5)
 
@@ -118,25 +118,25 @@ def test_tables_and_pictures_are_made_from_the_results(toy: Path):
 
 def test_the_showcase_has_ten_images_with_all_that_is_known_of_them(toy: Path):
     with np.load(toy / "results" / "showcase.npz", allow_pickle=False) as shown:
-        found = {name: shown[name] for name in shown.files}
+        arrays = {name: shown[name] for name in shown.files}
     pixels = TOY.size.attributes
     shapes = {"label": (10,), "pixels": (10, pixels), "observed": (10, pixels), "completions": (10, 8, pixels)}
     shapes |= dict.fromkeys(("completion_share", "completion_action"), (10, 8))
     shapes |= dict.fromkeys(("chance", "expected", "worst", "tail"), (10, 10))
     shapes |= {"strategies": (len(STRATEGIES),), "choice": (10, len(STRATEGIES))}
-    assert {name: array.shape for name, array in found.items()} == shapes
-    assert found["completions"].dtype == np.uint8
-    seen = np.broadcast_to(found["observed"][:, None], found["completions"].shape)
-    images = np.broadcast_to(found["pixels"][:, None], seen.shape)
-    np.testing.assert_array_equal(found["completions"][seen], images[seen])
-    np.testing.assert_allclose(found["chance"].sum(axis=1), 1, atol=1e-4)
-    assert (np.diff(found["completion_share"], axis=1) <= 0).all()
+    assert {name: array.shape for name, array in arrays.items()} == shapes
+    assert arrays["completions"].dtype == np.uint8
+    seen = np.broadcast_to(arrays["observed"][:, None], arrays["completions"].shape)
+    images = np.broadcast_to(arrays["pixels"][:, None], seen.shape)
+    np.testing.assert_array_equal(arrays["completions"][seen], images[seen])
+    np.testing.assert_allclose(arrays["chance"].sum(axis=1), 1, atol=1e-4)
+    assert (np.diff(arrays["completion_share"], axis=1) <= 0).all()
     for action in range(10):
-        stands_for = found["completion_action"] == action
-        own = np.where(stands_for, found["completion_share"], 0).sum(axis=1)
-        np.testing.assert_allclose(own, np.where(stands_for.any(axis=1), found["chance"][:, action], 0), atol=1e-4)
-    assert (found["worst"] <= found["expected"] + 1e-4).all()
-    np.testing.assert_array_equal(found["choice"][:, 0], found["expected"].argmax(axis=1))
+        stands_for = arrays["completion_action"] == action
+        shares = np.where(stands_for, arrays["completion_share"], 0).sum(axis=1)
+        np.testing.assert_allclose(shares, np.where(stands_for.any(axis=1), arrays["chance"][:, action], 0), atol=1e-4)
+    assert (arrays["worst"] <= arrays["expected"] + 1e-4).all()
+    np.testing.assert_array_equal(arrays["choice"][:, 0], arrays["expected"].argmax(axis=1))
 
 
 def test_a_method_that_fails_loses_no_other(
@@ -183,8 +183,8 @@ def test_only_the_test_writes_to_the_page():
 def test_a_batch_is_whole_however_the_work_is_shared():
     paper = next(entry for entry in EFFORTS["full"].entries if entry.name == settings.PAPER)
     pieces = [Piece(paper, TOY.size, 0, index) for index in (3, 4, 12, 21)]
-    found = [[piece.index for piece in batch.pieces] for batch in batches(pieces, replications=25)]
-    assert found == [list(range(10)), list(range(10, 20)), list(range(20, 25))]
+    indices = [[piece.index for piece in batch.pieces] for batch in batches(pieces, replications=25)]
+    assert indices == [list(range(10)), list(range(10, 20)), list(range(20, 25))]
 
 
 def test_stored_rows_are_not_lost_by_accident(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -228,10 +228,10 @@ def test_completions_that_are_shown_stand_for_those_with_the_same_best_action():
     prices = jnp.array([[0.0, -1.0], [0.0, -1.0], [0.0, -1.0], [-1.0, 0.0], [0.0, -1.0], [0.0, -1.0]])
     table = PriceTable(prices, jnp.log(jnp.array([0.0, 0.3, 0.1, 0.2, 0.25, 0.15])), jnp.zeros(6))
     schema = Schema((Column("pixel_000", "real", location=0.0, scale=10.0, low=0.0, high=255.0, integral=True),))
-    found = of_completions(schema, (3, 8), draws, table)
-    assert found["completions"].ravel().tolist()[:5] == [50, 90, 52, 52, 0]
-    np.testing.assert_allclose(found["completion_share"][:5], [0.45, 0.25, 0.2, 0.1, 0.0], atol=1e-6)
-    assert found["completion_action"].tolist()[:4] == [3, 3, 8, 3]
+    shown = of_completions(schema, (3, 8), draws, table)
+    assert shown["completions"].ravel().tolist()[:5] == [50, 90, 52, 52, 0]
+    np.testing.assert_allclose(shown["completion_share"][:5], [0.45, 0.25, 0.2, 0.1, 0.0], atol=1e-6)
+    assert shown["completion_action"].tolist()[:4] == [3, 3, 8, 3]
 
 
 def test_the_images_to_show_are_found_by_rule():
@@ -264,8 +264,8 @@ def test_half_of_the_pixels_are_erased_and_the_others_kept():
 
 def test_actions_follow_the_parity_of_the_digit():
     ones = [Replication.of(index, 0, replace(SMALL, images=5000)) for index in range(4)]
-    labels = np.concatenate([own.learnt_from.labels for own in ones])
-    actions = np.concatenate([own.actions for own in ones])
+    labels = np.concatenate([replication.learnt_from.labels for replication in ones])
+    actions = np.concatenate([replication.actions for replication in ones])
     for parity, low in ((0, 1 / 20), (1, 3 / 20)):
         shares = np.bincount(actions[labels % 2 == parity], minlength=10) / (labels % 2 == parity).sum()
         np.testing.assert_allclose(shares, np.repeat([low, 1 / 5 - low], 5), atol=0.012)
@@ -324,9 +324,9 @@ def test_smaller_images_are_means_of_blocks():
 
 def test_the_constant_5_is_what_the_paper_s_most_careful_row_does_worse_than():
     outcomes = [Outcome.of(np.full(1000, 5), Replication.of(index, 0, replace(SMALL, images=5000))) for index in (0, 1)]
-    assert np.mean([own.rewards.mean() for own in outcomes]) == pytest.approx(-2.5, abs=0.08)
-    assert np.mean([own.rewards.mean() for own in outcomes]) > settings.PRINTED["Conservative(c=0.001)"][0]
-    assert max(own.below for own in outcomes) == 0
+    assert np.mean([outcome.rewards.mean() for outcome in outcomes]) == pytest.approx(-2.5, abs=0.08)
+    assert np.mean([outcome.rewards.mean() for outcome in outcomes]) > settings.PRINTED["Conservative(c=0.001)"][0]
+    assert max(outcome.below for outcome in outcomes) == 0
 
 
 # --- what was aimed at ---
@@ -345,8 +345,8 @@ def test_aims_are_judged_by_the_row_that_comes_nearest():
         scored("ours", "too careful", -1.0, 0.0),
         scored("paper", settings.PAPER, -2.5, 0.0),
     ]
-    found = [(row["model"], reached) for _, row, reached in aims(rows)]
-    assert found == [("bold", True), ("careful", False), (settings.PAPER, False)]
+    reached_by = [(row["model"], reached) for _, row, reached in aims(rows)]
+    assert reached_by == [("bold", True), ("careful", False), (settings.PAPER, False)]
     rows[2]["below"], rows[4]["mean"] = 0.0, -1.17
     assert [reached for _, _, reached in aims(rows)] == [True, True, True]
     assert [words for words, _, _ in aims(rows[:1])] == []
@@ -354,12 +354,13 @@ def test_aims_are_judged_by_the_row_that_comes_nearest():
 
 def test_failures_are_counted_by_image():
     truths = {index: Replication.of(index, 0, replace(SMALL, images=5000)) for index in (0, 1)}
-    answers = {index: np.where(own.tested.labels == 9, 0, own.tested.labels) for index, own in truths.items()}
-    found = failures(answers, truths)
-    nines = [own.tested.chosen[own.tested.labels == 9] for own in truths.values()]
+    labels = {index: replication.tested.labels for index, replication in truths.items()}
+    answers = {index: np.where(digits == 9, 0, digits) for index, digits in labels.items()}
+    failed = failures(answers, truths)
+    nines = [replication.tested.chosen[replication.tested.labels == 9] for replication in truths.values()]
     both = np.intersect1d(nines[0], nines[1])
-    assert {own["image"] for own in found} == set(np.concatenate(nines))
-    assert {own["image"] for own in found[: len(both)]} == set(both), "what fails most often comes first"
-    assert all((own["below"], own["tested"]) == (2, 2) for own in found[: len(both)])
-    assert all(own["digit"] == 9 and own["answers"] == [0] for own in found)
-    assert failures({index: own.tested.labels for index, own in truths.items()}, truths) == []
+    assert {image["image"] for image in failed} == set(np.concatenate(nines))
+    assert {image["image"] for image in failed[: len(both)]} == set(both), "what fails most often comes first"
+    assert all((image["below"], image["tested"]) == (2, 2) for image in failed[: len(both)])
+    assert all(image["digit"] == 9 and image["answers"] == [0] for image in failed)
+    assert failures(labels, truths) == []

@@ -128,7 +128,7 @@ def test_names_are_escaped(tmp_path: Path):
 
 
 def test_of_many_strategies_those_are_shown_that_stand_for_all(tmp_path: Path):
-    names = tuple(repr(own).removesuffix("()") for own in OURS_STRATEGIES)
+    names = tuple(repr(strategy).removesuffix("()") for strategy in OURS_STRATEGIES)
     whole = Showcase.read(archive(tmp_path, names))
     few = whole.few()
     assert few.strategies[:2] == ("Imputation", "MaximumExpectedReward")
@@ -193,8 +193,9 @@ def test_the_best_of_ours_stands_beside_the_paper():
 
 def left(images: int) -> dict[str, Any]:
     """Results of which `images` images are left, each answered in three ways."""
-    own = [{"image": 9 * at, "digit": at % 10, "answers": [0, 1, 2], "below": 2, "tested": 21} for at in range(images)]
-    return {"images": 5000, "side": 14, "left": {"row": "ours, TailAverse", "decisions": 100_000, "images": own}}
+    case = {"answers": [0, 1, 2], "below": 2, "tested": 21}
+    failed = [case | {"image": 9 * at, "digit": at % 10} for at in range(images)]
+    return {"images": 5000, "side": 14, "left": {"row": "ours, TailAverse", "decisions": 100_000, "images": failed}}
 
 
 @pytest.mark.parametrize(("images", "note"), [(0, "0 earned"), (5, "on 5 of 5000 images."), (20, "first 14 are shown")])

@@ -182,9 +182,9 @@ def test_every_entry_has_a_place_and_settings_of_its_own():
 
 def copied(toy: Path, folder: Path) -> Replication:
     """The first replication, with a copy of its models."""
-    own = Replication.of(Draw(VirtualClinic(), TOY.size, 0, 0), toy / "pieces", "here")
-    shutil.copytree(own.models, folder / "models")
-    return replace(own, models=folder / "models")
+    replication = Replication.of(Draw(VirtualClinic(), TOY.size, 0, 0), toy / "pieces", "here")
+    shutil.copytree(replication.models, folder / "models")
+    return replace(replication, models=folder / "models")
 
 
 def no_progress(done: int, total: int) -> None:
@@ -279,12 +279,12 @@ def test_shown_meals_are_chosen_by_rule():
 
 
 def row(group: str, model: str, strategy: str, means: list[float], belows: list[float]) -> dict[str, Any]:
-    found = {"group": group, "model": model, "strategy": strategy, "name": f"{model}, {strategy}".rstrip(", ")}
+    numbers = {"group": group, "model": model, "strategy": strategy, "name": f"{model}, {strategy}".rstrip(", ")}
     measures = {"mean": means, "below": belows, "low": belows, "serious": belows}
     for name, values in measures.items():
-        found |= {name: float(np.mean(values)), f"{name}_error": 0.01}
+        numbers |= {name: float(np.mean(values)), f"{name}_error": 0.01}
     shares = {"dose": 4.0, "correct": 0.5, "doses": [0.1] * 10, "seconds": 1.0, "machine": "one"}
-    return found | shares | {"replications": len(means), "indices": [0, 1, 2], "means": means, "belows": belows}
+    return numbers | shares | {"replications": len(means), "indices": [0, 1, 2], "means": means, "belows": belows}
 
 
 RIVALS = [
@@ -376,7 +376,7 @@ def test_halving_is_paired_over_the_replications_both_have():
 
 
 def test_of_variants_the_best_is_shown_and_named():
-    kept = [own["name"] for own in best_variants([EXPECTED, *CAREFUL[:1], *RIVALS])]
+    kept = [row["name"] for row in best_variants([EXPECTED, *CAREFUL[:1], *RIVALS])]
     assert kept == [EXPECTED["name"], CAREFUL[0]["name"], "LR1, mean imputation", "bolus calculator"]
 
 
@@ -404,8 +404,8 @@ def showcase() -> dict[str, Any]:
 
 def test_curves_of_one_dose_are_one_line_and_the_best_dose_is_there():
     first, second = (courses_of(showcase(), meal) for meal in (0, 1))
-    assert [(own.units, len(own.chosen_by)) for own in first] == [(1.0, 5)]
-    assert [own.units for own in second] == [4.0, 3.0, 2.0, 1.0, 0.0]
+    assert [(course.units, len(course.chosen_by)) for course in first] == [(1.0, 5)]
+    assert [course.units for course in second] == [4.0, 3.0, 2.0, 1.0, 0.0]
     assert second[-1].chosen_by == ("the best dose",)
     picture = curves_picture(showcase())
     assert sum(text.text == "not recorded" for text in picture.texts) == 2
