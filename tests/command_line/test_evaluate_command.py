@@ -73,7 +73,7 @@ def test_everything_is_judged_by_default(run):
     first = out.splitlines()[0]
     assert first.startswith("later.csv: 120 logged decisions, 3 actions.")
     assert "as logged in 'chance'" in first
-    assert "the model's own" in first
+    assert "from the model" in first
     assert "Mean 'outcome' (higher is better), by self-normalised dr" in out
     assert "Settings: conservative with risk 0.05, tail with risk 0.2." in out
     summary = out[out.index("Mean 'outcome'") : out.index("The same by every estimator")]

@@ -267,7 +267,7 @@ def test_a_policy_does_what_it_recommends(exact, later):
     np.testing.assert_array_equal(found.probabilities["tail"], found.probabilities["asked"])
     recommended = policy.recommend(log.cases()).actions
     np.testing.assert_array_equal(found.probabilities["tail"], np.equal.outer(recommended, log.action_labels))
-    assert found.prices.source == "the model's own"
+    assert found.prices.source == "from the model"
 
 
 def test_advice_may_be_restricted(exact, later):
@@ -428,7 +428,7 @@ def test_people_who_look_alike_are_not_the_same_people():
     seen = fitted_on(fitted, fitted.read(people(1)))
     found = evaluate(seen.policy(**OPTIONS), known(seen).read(people(2)))
     assert found.notes == ()
-    assert found.prices.source.startswith("the model's own")
+    assert found.prices.source.startswith("from the model")
 
 
 class Remembering:
@@ -460,7 +460,7 @@ def test_cross_fitted_rows_are_judged_by_models_that_did_not_see_them(exact, lat
     np.testing.assert_array_equal(crossed.unseen(alone), which)
 
     found = evaluate({"crossed": crossed.policy(**OPTIONS)}, log)
-    assert found.prices.source == "the cross-fitted models' own"
+    assert found.prices.source == "from the cross-fitted models"
     assert found.notes == ()
     parts = [model.policy(**OPTIONS).recommend(log.cases()).actions for model in crossed.models]
     wanted = [parts[index][row] for row, index in enumerate(which)]

@@ -1,4 +1,4 @@
-"""Cross-fitting: learn several times, each time without a part of the log, so that all of the log can also judge."""
+"""Cross-fitting: fit several times, each time without a part of the log, and evaluate on the whole log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,22 +7,28 @@ from typing import Any
 import numpy as np
 
 from prudent.decide import Policy, Strategy
-from prudent.errors import InputProblem, is_whole, require
+from prudent.errors import InputProblem, Rule, check, instance, require, whole
 from prudent.evaluation.usable_rows import rows_seen
 from prudent.models import Fitted, align_log
 from prudent.table import Log
+
+_RULES = {
+    "settings": Rule("be a model to fit, e.g. CausalPVAE()", lambda settings: hasattr(settings, "fit")),
+    "log": instance(Log, "a Log with a row per fold"),
+    "folds": whole(2),
+    "seed": whole(),
+}
 
 
 def cross_fit(settings: Any, log: Log, *, folds: int = 5, seed: int = 0) -> "CrossFitted":
     """Fit a model `folds` times, each without one fold of the log's rows.
 
-    Its policies can be evaluated on the whole of that log: every row is decided and priced by the model that has not
-    seen it. What is judged is the way of learning, with a little less data than there is; to act, fit on all of it.
+    Its policies can be evaluated on the whole log: every row is decided and priced by the model that has not seen it.
+    This evaluates the learning method, on a little less data than there is; to act, fit on all of it.
     """
-    require(hasattr(settings, "fit"), "cross_fit", "settings", "be a model to fit, e.g. CausalPVAE()", settings)
-    require(is_whole(folds, 2), "cross_fit", "folds", "be a whole number of at least 2", folds)
-    require(isinstance(log, Log) and len(log) >= folds, "cross_fit", "log", "be a Log with a row per fold", log)
-    # rows that look the same stay together, so that none is judged by a model that saw its twin
+    check("cross_fit", _RULES, locals())
+    require(len(log) >= folds, "cross_fit", "log", "have a row per fold", log)
+    # identical rows stay in one fold, so that none is evaluated by a model that saw its copy
     marks = np.zeros(len(log), np.uint64)
     marks[log.rewarded] = log.fingerprints()
     marks[~log.rewarded] = np.arange(int((~log.rewarded).sum()), dtype=np.uint64)
@@ -42,7 +48,7 @@ class CrossFitted:
         return CrossFittedPolicy(self, tuple(model.policy(strategy, **options) for model in self.models))
 
     def unseen(self, log: Log) -> np.ndarray:
-        """For each row the number of the first model that has not seen it."""
+        """For each row, the index of the first model that has not seen it."""
         seen = np.stack([rows_seen(model, align_log(log, model)) for model in self.models])
         if seen.all(axis=0).any():
             raise InputProblem(
@@ -54,7 +60,7 @@ class CrossFitted:
 
 @dataclass(frozen=True, eq=False)
 class CrossFittedPolicy:
-    """A strategy on cross-fitted models: for evaluation, where every row gets the model that has not seen it."""
+    """A strategy on cross-fitted models, for evaluation: every row is decided by the model that has not seen it."""
 
     cross_fitted: CrossFitted
     policies: Sequence[Policy]

@@ -12,25 +12,25 @@ from prudent.models import align_log, require_same_actions
 from prudent.table import ActionLabel, Encoded, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
 Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
-"""A policy of prudent, or any function from a frame of cases to what it would do: one label per row (empty: refer), the
+"""A policy of prudent, or any function from a frame of cases to decisions: one label per row (empty: refer), the
 `Advice` of a policy, or probabilities, as an array [row, action] in the order of the log's labels or a frame with one
 column per action."""
 
 LOGGED = "as logged"
-SUM_OFF = 1e-4  # probabilities in single precision sum to one only about
+SUM_OFF = 1e-4  # probabilities in single precision sum to one only approximately
 
 
 def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:
     """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN."""
-    own = {name: policy for name, policy in policies.items() if isinstance(policy, Policy)}
-    found = dict(zip(own, _of_policies(list(own.values()), log), strict=True))
+    modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy)}
+    decided = dict(zip(modelled, _of_policies(list(modelled.values()), log), strict=True))
     for name, policy in policies.items():
         if isinstance(policy, CrossFittedPolicy):
-            found[name] = _mixed([_of_policies([part], log)[0] for part in policy.policies], policy.unseen(log))
+            decided[name] = _mixed([_of_policies([part], log)[0] for part in policy.policies], policy.unseen(log))
         elif not isinstance(policy, Policy):
             require(callable(policy), "evaluate", "policies", "hold policies or functions of a frame", policy)
-            found[name] = _answered(name, policy(log.cases()), log)
-    return {name: found[name] for name in policies}
+            decided[name] = _answered(name, policy(log.cases()), log)
+    return {name: decided[name] for name in policies}
 
 
 def constant(log: Log, index: int) -> np.ndarray:
@@ -44,35 +44,35 @@ def referred_rows(probabilities: np.ndarray) -> np.ndarray:
 
 
 def as_logged(log: Log) -> np.ndarray:
-    """Every row decided as it was: by the people, or whatever else, that wrote the log."""
+    """Every row decided as it was logged."""
     return np.broadcast_to(np.nan, (len(log), len(log.action_labels)))
 
 
 def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
-    """Policies of several models may stand side by side; those of one model share its work."""
-    found: dict[int, np.ndarray] = {}
+    """Policies may be of several models; those of one model share its completions and prices."""
+    decided: dict[int, np.ndarray] = {}
     for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
-        own = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
+        indices = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
         require_same_actions(fitted, log)
-        chosen = policy_probabilities([policies[index] for index in own], align_log(log, fitted).encoded)
-        found |= dict(zip(own, chosen, strict=True))
-    return [found[index] for index in range(len(policies))]
+        chosen = policy_probabilities([policies[index] for index in indices], align_log(log, fitted).encoded)
+        decided |= dict(zip(indices, chosen, strict=True))
+    return [decided[index] for index in range(len(policies))]
 
 
 def policy_probabilities(policies: Sequence[Policy], encoded: Encoded) -> list[np.ndarray]:
     """Probabilities of every action, [row, action], for policies of one model, which complete and price only once."""
     choosers = [policy.chooser for policy in policies]
     scored = score_together(choosers, encoded)
-    return [chooser.probabilities(own, encoded) for chooser, own in zip(choosers, scored, strict=True)]
+    return [chooser.probabilities(scores, encoded) for chooser, scores in zip(choosers, scored, strict=True)]
 
 
 def _mixed(parts: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
-    """Each row from the part that is named for it."""
+    """Each row from the array whose index is given for it."""
     return np.stack(parts)[which, np.arange(len(which))]
 
 
 def _answered(name: str, answer: Any, log: Log) -> np.ndarray:
-    """What a user's function answered, as probabilities."""
+    """The answer of a user's function as probabilities."""
     if isinstance(answer, Advice):
         return _of_labels(name, answer.actions, log)
     if not isinstance(answer, np.ndarray) and hasattr(answer, "columns"):
@@ -98,10 +98,10 @@ def _answered(name: str, answer: Any, log: Log) -> np.ndarray:
 
 
 def _listed(answer: Any) -> Any:
-    """Series of every kind as lists of plain values."""
-    for plainly in ("to_list", "to_pylist"):
-        if not isinstance(answer, np.ndarray) and hasattr(answer, plainly):
-            return getattr(answer, plainly)()
+    """Series of every library as lists."""
+    for method in ("to_list", "to_pylist"):
+        if not isinstance(answer, np.ndarray) and hasattr(answer, method):
+            return getattr(answer, method)()
     return answer
 
 
@@ -161,5 +161,5 @@ def _of_labels(name: str, labels: Sequence[ActionLabel | None], log: Log) -> np.
 
 
 def _empty(label: object) -> bool:
-    """None, NaN, and pandas' own NA, which equals nothing and will not even say so."""
+    """None, NaN, and the NA of pandas, whose comparisons are not bools."""
     return label is None or type(label).__name__ == "NAType" or label != label

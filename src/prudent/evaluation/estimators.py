@@ -1,11 +1,11 @@
-"""Off-policy estimators: what would a policy have earned, had it decided in place of those who wrote the log?
+"""Off-policy estimators: what would a policy have earned, had it made the logged decisions?
 
 Each class gives only its per-row terms (w weights, R rewards, θ̂ prices, see `Evidence`); value, interval and tail are
-derived once, for all alike. Three of them limit the weights. Their limit is chosen from the data by one rule: among
-quantiles of the weights and no limit at all, the one with the least estimated mean squared error, that is the variance
-of the value plus the square of an upper bound on the bias that the limit brings (what it takes off the terms: its mean
-and, since the rows that matter most are few, two standard errors more). It is a cautious rule: it seldom limits at all,
-so that intervals keep what they promise; where weights are wild and prices good, give a limit.
+derived once for all. Three of them limit the weights. Their limit is chosen from the data by one rule: among quantiles
+of the weights and no limit, the one with the least estimated mean squared error, that is the variance of the value plus
+the square of an upper bound on the bias of the limit (the mean of what it takes off the terms and, since the rows that
+matter most are few, two standard errors more). The rule is cautious: it seldom limits, so that intervals keep their
+coverage; where weights are extreme and prices good, give a limit.
 """
 
 import abc
@@ -15,14 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.errors import is_number, require
+from prudent.errors import Rule, check, is_number
 from prudent.evaluation.row_terms import Evidence, Terms
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)
+_LIMIT = Rule(
+    "be above 0, or None to choose it from the data",
+    lambda limit: limit is None or (is_number(limit) and limit > 0) or limit == math.inf,
+)
 
 
 class Estimator(abc.ABC):
-    """One way to read a log. Subclasses are final."""
+    """An off-policy estimator. Subclasses are final."""
 
     name: str
     uses_prices: bool
@@ -33,13 +37,13 @@ class Estimator(abc.ABC):
         """The per-row terms of the policy's value."""
 
     def tail_weights(self, evidence: Evidence) -> np.ndarray:
-        """The weight each logged outcome has in the policy's distribution of outcomes; all zero where it has none."""
+        """The weight of each logged outcome in the policy's distribution of outcomes; zeros without weights."""
         return evidence.weights if self.uses_weights else np.zeros(len(evidence))
 
 
 @dataclass(frozen=True)
 class Direct(Estimator):
-    """The mean of what the model expects of the policy's actions: as good as the model, however little it saw."""
+    """The mean of the prices of the policy's actions: only as good as the prices."""
 
     name = "direct"
     uses_prices, uses_weights = True, False
@@ -50,7 +54,7 @@ class Direct(Estimator):
 
 @dataclass(frozen=True)
 class InversePropensity(Estimator):
-    """IPS, mean of wR: right on average when the propensities are, and wide (Horvitz and Thompson, 1952)."""
+    """IPS, mean of wR: unbiased if the propensities are correct, with a large variance (Horvitz and Thompson, 1952)."""
 
     name = "ips"
     uses_prices, uses_weights = False, True
@@ -61,7 +65,7 @@ class InversePropensity(Estimator):
 
 @dataclass(frozen=True)
 class ClippedInversePropensity(Estimator):
-    """IPS with weights cut at `limit`: less spread, biased towards zero (Ionides, 2008)."""
+    """IPS with weights cut at `limit`: less variance, biased towards zero (Ionides, 2008)."""
 
     limit: float | None = None
     name = "clipped ips"
@@ -90,7 +94,7 @@ class SelfNormalised(Estimator):
 
 @dataclass(frozen=True)
 class DoublyRobust(Estimator):
-    """DR, the model's expectation corrected by its weighted errors: right when either the model or π̂0 is.
+    """DR, the prices corrected by their weighted errors: consistent if either the prices or π̂0 are correct.
 
     Robins, Rotnitzky and Zhao, 1994; Dudík, Langford and Li, 2011.
     """
@@ -180,7 +184,9 @@ def _limited(
     if not len(positive):
         return weights
     limits = [*np.unique(np.quantile(positive, QUANTILES)), math.inf]
-    candidates = [limiting(weights, one) for one in reversed(limits)]  # of equals, the one that changes least
+    candidates = [
+        limiting(weights, one) for one in reversed(limits)
+    ]  # among equals, the one that changes the weights least
     errors = [_squared_error(kept, weights, residuals, base) for kept in candidates]
     return candidates[int(np.argmin(errors))]
 
@@ -193,9 +199,7 @@ def _squared_error(kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray,
 
 
 def _require_limit(estimator: ClippedInversePropensity | LimitedDoublyRobust) -> None:
-    limit = estimator.limit
-    right = limit is None or (is_number(limit) and limit > 0) or limit == math.inf
-    require(right, type(estimator).__name__, "limit", "be above 0, or None to choose it from the data", limit)
+    check(type(estimator).__name__, {"limit": _LIMIT}, vars(estimator))
 
 
 EVERY_ESTIMATOR: tuple[Estimator, ...] = (

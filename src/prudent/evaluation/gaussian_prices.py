@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.stats import norm
 
-from prudent.errors import check, is_whole, require
+from prudent.errors import check, require, whole
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
 from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Sizes
@@ -28,9 +28,9 @@ MOST_ROWS = 20_000
 class GaussianPrices:
     """Prices from a Gaussian process, one surface per action learnt together, on a partial VAE's completions.
 
-    The partial VAE learns the attributes together with the action, which says something about a gap wherever those who
-    decided knew more than the table tells. Outcomes play no part in completing. Each row is priced without its own
-    outcome (exactly, by a rank-one formula, at strengths learnt from all rows); `Prices.informed` takes it in.
+    The partial VAE learns the attributes together with the action, which is informative about a gap if those who
+    decided knew more than the table. Outcomes are not used for completing. Each row is priced without its outcome
+    (exactly, by a rank-one formula, at strengths learnt from all rows); `Prices.informed` uses it.
 
     members: partial VAEs whose completions are pooled. completions: of each record by each of them.
     landmarks: the smooth part's; more are finer and slower.
@@ -45,23 +45,20 @@ class GaussianPrices:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        for name in ("completions", "landmarks"):
-            value = getattr(self, name)
-            require(is_whole(value, 1), "GaussianPrices", name, "be a whole number of at least 1", value)
-        check("GaussianPrices", SHARED_RULES, vars(self))
+        check("GaussianPrices", {**SHARED_RULES, "completions": whole(1), "landmarks": whole(1)}, vars(self))
 
     def fit(self, log: Log, below: float | None = None, seed: int = 0, progress: Progress = None) -> Prices:
-        """Prices of every row; `below` in the inner sign."""
+        """Prices of every row; `below` in the internal sign."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "GaussianPrices", "log", "have an action and a reward in every row", f"{lacking} without")
         most = f"have at most {MOST_ROWS} rows; leave prices= out for more"
         require(len(log) <= MOST_ROWS, "GaussianPrices", "log", most, len(log))
         count = len(log.action_labels)
         known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
-        found = surfaces(known, log.actions, log.rewards[None], count)
-        informed, left_out, deviation = (part[0] for part in found)
+        learnt = surfaces(known, log.actions, log.rewards[None], count)
+        informed, left_out, deviation = (array[0] for array in learnt)
         tail = None if below is None else norm.cdf((below - left_out) / deviation)
-        source = "a Gaussian process on these rows, each priced without itself"
+        source = "a Gaussian process on these rows, each priced without its outcome"
         return Prices(left_out, tail, source, informed)
 
     def known(
@@ -86,7 +83,7 @@ class GaussianPrices:
         inputs = _Inputs(layout, tuple(_kept(layout, len(schema))))
         size = self.sizes.of(joint)["latent"] + len(joint)
         if observed.all():
-            records = np.asarray(jax.vmap(jax.vmap(lambda own: inputs(layout.cells(own))))(data["values"]))
+            records = np.asarray(jax.vmap(jax.vmap(lambda record: inputs(layout.cells(record))))(data["values"]))
             kernel = Kernel.of(records[0].astype(np.float64), self.landmarks, seed)
             return _known_complete(kernel, jnp.asarray(records))
         networks = self._trained(joint, data, size, seed, progress)
@@ -100,22 +97,22 @@ class GaussianPrices:
         self, schema: Schema, data: dict[str, np.ndarray], size: int, seed: int, progress: Progress
     ) -> Members:
         tables = len(data["values"])
-        own = {name: np.repeat(column, self.members, axis=0) for name, column in data.items()} if tables > 1 else None
+        repeated = {name: np.repeat(column, self.members, axis=0) for name, column in data.items()}
         return train(
             partial(_network, schema, self.sizes),
             FeatureLoss(self.hide),
-            {} if own else {name: column[0] for name, column in data.items()},
+            {} if tables > 1 else {name: column[0] for name, column in data.items()},
             points=quasi_random(self.samples, size, seed),
             training=self.training,
             members=tables * self.members,
             seed=seed,
-            per_member=own,
+            per_member=repeated if tables > 1 else None,
             progress=progress,
         ).networks
 
 
 class Learnt(NamedTuple):
-    """`Surfaces` of every replication in the outcomes' own units, each [replication, row, action]."""
+    """`Surfaces` of every replication in the outcomes' units, each [replication, row, action]."""
 
     expected: np.ndarray
     left_out: np.ndarray
@@ -128,12 +125,12 @@ def _network(schema: Schema, sizes: Sizes, key: Array) -> PartialVAE:
 
 def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int, together: int = 16) -> "Learnt":
     """Learn from outcomes [replication, row], some `together`; `known` has one table for all or one for each."""
-    # brought to one scale while the numbers are still exact: far from 0, single precision would lose small effects
+    # standardised in double precision: far from 0, single precision would lose small effects
     centre, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
     spread = np.where(spread > 0, spread, 1.0)
     standard = jnp.asarray((outcomes - centre[:, None]) / spread[:, None], jnp.float32)
-    found = _surfaces(known, jnp.asarray(actions), standard, count, min(together, len(standard)))
-    expected, left_out, deviation = (np.asarray(part, np.float64) * spread[:, None, None] for part in found)
+    learnt = _surfaces(known, jnp.asarray(actions), standard, count, min(together, len(standard)))
+    expected, left_out, deviation = (np.asarray(part, np.float64) * spread[:, None, None] for part in learnt)
     centre = centre[:, None, None]
     return Learnt(centre + expected, centre + left_out, deviation)
 
@@ -142,8 +139,8 @@ def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int
 def _surfaces(known: Known, actions: Array, outcomes: Array, count: int, together: int) -> Surfaces:
     if known.linear.shape[0] == 1:
         only = jax.tree.map(lambda part: part[0], known)
-        return jax.lax.map(lambda own: learn(only, actions, own, count), outcomes, batch_size=together)
-    return jax.lax.map(lambda own: learn(own[0], actions, own[1], count), (known, outcomes), batch_size=together)
+        return jax.lax.map(lambda replication: learn(only, actions, replication, count), outcomes, batch_size=together)
+    return jax.lax.map(lambda pair: learn(pair[0], actions, pair[1], count), (known, outcomes), batch_size=together)
 
 
 class _Inputs(eqx.Module):
@@ -154,8 +151,8 @@ class _Inputs(eqx.Module):
 
     def __call__(self, cells: GroupedCells) -> Float[Array, " column"]:
         parts = [
-            own[:, 1:].reshape(-1) if group.embedded else encoded_values(group, own)
-            for group, own in zip(self.layout.groups, cells, strict=True)
+            one_hot[:, 1:].reshape(-1) if group.embedded else encoded_values(group, one_hot)
+            for group, one_hot in zip(self.layout.groups, cells, strict=True)
         ]
         return jnp.concatenate(parts)[np.array(self.kept)]
 
@@ -164,8 +161,9 @@ def _kept(layout: Layout, attributes: int) -> list[int]:
     """Of the inputs, those of real levels of the first `attributes` attributes: not padding, not the action."""
     real = []
     for group in layout.groups:
-        own = np.array(group.attributes) < attributes
-        real.append((own[:, None] & (np.asarray(group.present)[:, 1:] > 0)).reshape(-1) if group.embedded else own)
+        wanted = np.array(group.attributes) < attributes
+        levels = wanted[:, None] & (np.asarray(group.present)[:, 1:] > 0) if group.embedded else wanted
+        real.append(levels.reshape(-1))
     return np.flatnonzero(np.concatenate(real)).tolist()
 
 
@@ -174,8 +172,8 @@ def _drawn(networks: Members, data: dict[str, Array], points: Array, inputs: _In
     """One completion of every row of the first table, by its first member."""
     network = eqx.combine(jax.tree.map(lambda leaf: leaf[0], networks.arrays), networks.shared)
 
-    def row(own: tuple[Array, Array, Array]) -> Array:
-        values, observed, point = own
+    def row(arrays: tuple[Array, Array, Array]) -> Array:
+        values, observed, point = arrays
         return inputs(
             jax.tree.map(lambda cells: cells[0], network.sample(values, observed, observed, point[None]).cells)
         )
@@ -191,8 +189,8 @@ def _known(
         samples = network.sample(values, observed, observed, points)
         return jax.vmap(inputs)(samples.cells), jax.nn.softmax(samples.log_weights) / members
 
-    def table(own: tuple[object, Array, Array]) -> Known:
-        arrays, values, observed = own
+    def table(members_and_rows: tuple[object, Array, Array]) -> Known:
+        arrays, values, observed = members_and_rows
 
         def one(record: tuple[Array, Array]) -> tuple[Array, ...]:
             each = jax.vmap(lambda member: row(eqx.combine(member, networks.shared), *record))(arrays)

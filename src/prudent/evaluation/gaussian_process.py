@@ -1,12 +1,12 @@
 """Outcomes as a Gaussian process over records with gaps, one surface per action, learnt together.
 
 θ(x, a) = c_a + linear + smooth, the linear and the smooth part each with a strength per action and one correlation
-between actions, so that an action with few rows leans on what the others show (Alaa & van der Schaar 2017, multi-task
-Gaussian processes for effects). Strengths, correlations and noise are those of highest evidence under a wide prior.
+between actions, so that an action with few rows borrows from the others (Alaa & van der Schaar 2017, multi-task
+Gaussian processes for effects). Strengths, correlations and noise maximise the evidence under a wide prior.
 
-A record with gaps enters by its completions: the features' mean over them says what is known of it, and their spread
-what is open. What is open is one and the same for all actions of a row, so that a row whose outcome was better than
-expected is expected to do better under the other actions too, as far as actions correlate.
+A record with gaps enters by its completions: the features' mean over them is what is known of it, and their variance
+what is open. What is open is the same for all actions of a row, so a row whose outcome was better than expected is
+expected to do better under the other actions too, as far as actions correlate.
 """
 
 from typing import NamedTuple
@@ -17,14 +17,16 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-CONSTANT_VARIANCE = 100.0  # of standardised outcomes: the level of an action is left to its rows
+from prudent.propensity import single_thread
+
+CONSTANT_VARIANCE = 100.0  # of standardised outcomes: the mean of an action is determined by its rows
 PRIOR_WIDTH = 2.0  # standard deviation of the logarithm of a strength, and of the logit of a correlation
 STEPS, STEP_SIZE = 50, 0.25
 JITTER = 1e-6
 
 
 class Kernel(NamedTuple):
-    """Columns brought to one scale, and landmarks for the smooth part: a squared exponential of length √columns."""
+    """Standardised columns, and landmarks for the smooth part: a squared exponential of length √columns."""
 
     location: Float[Array, " column"]
     scale: Float[Array, " column"]
@@ -33,10 +35,8 @@ class Kernel(NamedTuple):
 
     @classmethod
     def of(cls, records: np.ndarray, landmarks: int, seed: int) -> "Kernel":
-        """From complete records [row, column] (gaps drawn): landmarks are the centres of as many clusters."""
+        """From complete records [row, column] (gaps drawn): landmarks are the centres of clusters."""
         from sklearn.cluster import KMeans
-
-        from prudent.propensity import single_thread
 
         spread = records.std(axis=0)
         scale = np.where(spread > 1e-6, spread, np.inf)  # a constant column says nothing
@@ -83,8 +83,8 @@ def known_of(
 class Surfaces(NamedTuple):
     """What was learnt of one vector of outcomes.
 
-    expected: of every row and action given all outcomes, the row's own among them: for questions about these rows.
-    left_out: the same without the row's own outcome: for weighted residuals, which it would flatter.
+    expected: of every row and action given all outcomes, including the row's: for questions about these rows.
+    left_out: the same without the row's outcome: for weighted residuals, which it would make too small.
     deviation: of a single outcome around `left_out`.
     """
 
@@ -103,12 +103,12 @@ class _Strengths(NamedTuple):
 
     @classmethod
     def usual(cls, actions: int) -> "_Strengths":
-        """Where the search starts, and what it is drawn to: outcomes are standardised, columns many."""
+        """The start of the search and the mean of the prior: outcomes are standardised, columns many."""
         linear, smooth, noise = jnp.full(actions, -2.0), jnp.full(actions, -1.5), jnp.full(actions, -0.5)
         return cls(linear, smooth, noise, jnp.array([1.0, 0.0]))
 
     def covariance(self, part: int) -> Float[Array, "action action"]:
-        """How slopes of the linear (0) or smooth (1) part vary and go together across actions."""
+        """The covariance across actions of the slopes of the linear (0) or smooth (1) part."""
         deviation = jnp.exp((self.linear, self.smooth)[part])
         share = jax.nn.sigmoid(self.together[part])
         alike = share + (1 - share) * jnp.eye(len(deviation))
@@ -145,7 +145,7 @@ def _surfaces(known: Known, took: Float[Array, "row action"], outcomes: Float[Ar
         return (jax.tree.map(jnp.add, strengths, updates), state), None
 
     (strengths, _), _ = jax.lax.scan(step, (usual, optimiser.init(usual)), None, length=STEPS)
-    return _told(strengths, _posterior(strengths, known, features, took, outcomes), features, took, outcomes)
+    return _predicted(strengths, _posterior(strengths, known, features, took, outcomes), features, took, outcomes)
 
 
 def _posterior(
@@ -155,7 +155,7 @@ def _posterior(
     took: Float[Array, "row action"],
     outcomes: Float[Array, " row"],
 ) -> _Posterior:
-    """Bayesian linear regression in which a row's noise has in it what its gaps leave open."""
+    """Bayesian linear regression in which a row's noise includes what its gaps leave open."""
     actions, size = took.shape[1], features.shape[1]
     parts = [CONSTANT_VARIANCE * jnp.eye(actions), strengths.covariance(0), strengths.covariance(1)]
     widths = (1, known.linear.shape[1], known.smooth.shape[1])
@@ -177,21 +177,21 @@ def _posterior(
     return _Posterior(evidence, slopes.reshape(actions, size), factor, open_, variance)
 
 
-def _told(strengths: _Strengths, posterior: _Posterior, features: Array, took: Array, outcomes: Array) -> Surfaces:
-    """A row's own residual moves its other actions through what was open; without the row, by a rank-one formula."""
+def _predicted(strengths: _Strengths, posterior: _Posterior, features: Array, took: Array, outcomes: Array) -> Surfaces:
+    """A row's residual moves its other actions through what was open; without the row, by a rank-one formula."""
     actions, size = posterior.slopes.shape
     expected = features @ posterior.slopes.T
     residual = outcomes - jnp.sum(took * expected, axis=1)
     through_gaps = jnp.einsum("nab,nb->na", posterior.open, took)
-    own = jnp.einsum("na,ni->ain", took, features).reshape(actions * size, -1)
-    pulled = jax.scipy.linalg.cho_solve((posterior.factor, True), own).reshape(actions, size, -1)
+    taken = jnp.einsum("na,ni->ain", took, features).reshape(actions * size, -1)
+    pulled = jax.scipy.linalg.cho_solve((posterior.factor, True), taken).reshape(actions, size, -1)
     shared = jnp.einsum("ni,ain->na", features, pulled)  # posterior covariance of each action with the one taken
     leverage = jnp.sum(took * shared, axis=1)
     left_out = expected - shared * (residual / jnp.maximum(posterior.variance - leverage, JITTER))[:, None]
     inverse = jax.scipy.linalg.cho_solve((posterior.factor, True), jnp.eye(actions * size))
     blocks = jnp.einsum("aiaj->aij", inverse.reshape(actions, size, actions, size))
     doubt = jnp.sum(jnp.einsum("ni,aij->naj", features, blocks) * features[:, None, :], axis=2)
-    doubt = doubt + shared**2 / jnp.maximum(posterior.variance - leverage, JITTER)[:, None]  # without the row's own
+    doubt = doubt + shared**2 / jnp.maximum(posterior.variance - leverage, JITTER)[:, None]  # without the row
     noise = jnp.exp(2 * strengths.noise)[None, :] + jnp.einsum("naa->na", posterior.open)
-    told = expected + through_gaps * (residual / posterior.variance)[:, None]
-    return Surfaces(told, left_out, jnp.sqrt(noise + jnp.maximum(doubt, 0.0)))
+    informed = expected + through_gaps * (residual / posterior.variance)[:, None]
+    return Surfaces(informed, left_out, jnp.sqrt(noise + jnp.maximum(doubt, 0.0)))

@@ -1,16 +1,17 @@
-"""Intervals for what a log says: Student's, the bootstrap's, empirical Bernstein's, and a smoothed lower bound.
+"""Confidence intervals: Student's, the bootstrap's, empirical Bernstein's, and a smoothed lower bound.
 
-All take per-row terms and, where the propensity imputed gaps, `between`: the variance that the imputations add.
+All take per-row terms and, where the propensity imputed gaps, the variance that the imputations add.
 """
 
 import abc
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from prudent.errors import check, is_number, is_whole, number, require
+from prudent.errors import Rule, check, is_number, number, optional, whole
 from prudent.evaluation.row_terms import Evidence, Terms, between_imputations, ratios
 from prudent.show import plain_types
 
@@ -43,7 +44,7 @@ def estimate_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Imputed:
-    """What multiple imputation adds to an estimate: `between` variance (Rubin's) from so many imputations."""
+    """What multiple imputation adds to an estimate: the variance `between` imputations (Rubin's rule), and how many."""
 
     between: float = 0.0
     count: int = 0
@@ -70,7 +71,7 @@ class ImputedTerms:
 
 
 class Interval(abc.ABC):
-    """A way from terms to an interval. Subclasses are final."""
+    """Turns per-row terms into estimates with intervals. Subclasses are final."""
 
     @abc.abstractmethod
     def estimates(
@@ -95,7 +96,7 @@ class FormulaInterval(Interval):
         self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
     ) -> list[Estimate]:
         known = _imputed(several, imputed, confidence)
-        return [self.one(terms, own, confidence) for terms, own in zip(several, known, strict=True)]
+        return [self.one(terms, added, confidence) for terms, added in zip(several, known, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,7 @@ class Bootstrap(Interval):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(is_whole(self.draws, 20), "Bootstrap", "draws", "be a whole number of at least 20", self.draws)
-        require(is_whole(self.seed), "Bootstrap", "seed", "be a whole number of at least 0", self.seed)
+        check("Bootstrap", {"draws": whole(20), "seed": whole()}, vars(self))
 
     def estimates(
         self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
@@ -138,10 +138,10 @@ class Bootstrap(Interval):
             return []
         drawn = self.resampled(several)
         noise = np.random.default_rng([self.seed, 1]).standard_normal(self.draws)
-        spread = np.sqrt([own.between for own in known])
+        spread = np.sqrt([added.between for added in known])
         return [
-            _of_draws(terms.value, own, confidence)
-            for terms, own in zip(several, drawn + spread[:, None] * noise[None, :], strict=True)
+            _of_draws(terms.value, values, confidence)
+            for terms, values in zip(several, drawn + spread[:, None] * noise[None, :], strict=True)
         ]
 
     def resampled(self, several: Sequence[Terms]) -> np.ndarray:
@@ -160,10 +160,10 @@ class Bootstrap(Interval):
 
 @dataclass(frozen=True)
 class EmpiricalBernstein(FormulaInterval):
-    """Maurer and Pontil's (2009): wide, since it does not lean on the bell curve; needs the range of a row's influence.
+    """Maurer and Pontil's (2009): wide, since it does not assume normality; needs the range of a row's influence.
 
-    The range is taken from the rows at hand, so it may be too small where the largest weights or the worst rewards were
-    never drawn. For self-normalised estimators it is that of the linearised value.
+    The range is that of these rows, so it may be too small if the largest weights or the worst rewards have not
+    occurred yet. For self-normalised estimators it is that of the linearised value.
     """
 
     @staticmethod
@@ -179,20 +179,17 @@ class EmpiricalBernstein(FormulaInterval):
 class LogarithmicSmoothing:
     """A lower bound on a policy's value that, given the range of rewards, holds for any number of rows and any weights.
 
-    Sakhi, Aouali, Alquier and Chopin, 2024 (arXiv 2405.14335): with rewards scaled to [0, 1] by `reward_range` (that of
-    the rows at hand unless given), E Π(1 + λwᵢrᵢ) = (1 + λV)ⁿ, so V ≥ (exp(mean ln(1 + λwᵢrᵢ) − ln(1/δ)/n) − 1)/λ with
+    Sakhi, Aouali, Alquier and Chopin, 2024 (arXiv 2405.14335): with rewards scaled to [0, 1] by `reward_range` (by
+    default that of these rows), E Π(1 + λwᵢrᵢ) = (1 + λV)ⁿ, so V ≥ (exp(mean ln(1 + λwᵢrᵢ) − ln(1/δ)/n) − 1)/λ with
     probability 1 − δ. Of four λ, √(2 ln(4/δ)/n) and its halves, the best is taken, each at δ/4. It needs the true
-    propensities; with estimated ones it is as good as they are. A reward below the range that was given counts as its
-    lower end, and then the bound is none.
+    propensities; with estimated ones it is as good as they are. A reward below the given range counts as its lower end,
+    and then the bound does not hold.
     """
 
     reward_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        given = self.reward_range
-        pair = isinstance(given, tuple | list) and len(given) == 2
-        right = given is None or (pair and all(map(is_number, given)) and given[0] < given[1])
-        require(right, "LogarithmicSmoothing", "reward_range", "be two rising numbers", given)
+        check("LogarithmicSmoothing", {"reward_range": optional(Rule("be two rising numbers", _is_range))}, vars(self))
 
     def lower_bound(self, evidence: Evidence, confidence: float = 0.95) -> float:
         """The value is at least this with probability `confidence`."""
@@ -208,6 +205,10 @@ class LogarithmicSmoothing:
         smooth = np.array([np.log1p(step * evidence.weights * scaled).mean() for step in steps])
         best = float(np.max(np.expm1(smooth - tail / rows) / steps))
         return low + (high - low) * float(np.clip(best, 0.0, 1.0))
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(map(is_number, value)) and value[0] < value[1]
 
 
 def resampled_rows(rows: int, draws: int, seed: int) -> Iterator[np.ndarray]:
@@ -226,15 +227,16 @@ def _within(terms: Terms) -> float:
 
 
 def _of_draws(value: float, drawn: np.ndarray, confidence: float) -> Estimate:
-    found = drawn[np.isfinite(drawn)]  # a resampled log may hold no row at all that the policy agrees with
-    if len(found) < 2:
+    finite = drawn[np.isfinite(drawn)]  # a resampled log may have no row that the policy agrees with
+    if len(finite) < 2:
         return Estimate(value, math.nan, math.nan, math.nan)
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(value, float(found.std(ddof=1)), float(low), float(high))
+    low, high = np.quantile(finite, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Estimate(value, float(finite.std(ddof=1)), float(low), float(high))
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of an array and where each row went: most denominators are ones, and dear to multiply."""
+    """The distinct rows of an array, and the index of each row among them: most denominators are ones, and multiplying
+    them is expensive."""
     kept: dict[bytes, int] = {}
     back = np.array([kept.setdefault(row.tobytes(), len(kept)) for row in rows])
     first = [int(np.argmax(back == index)) for index in range(len(kept))]

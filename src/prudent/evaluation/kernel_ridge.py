@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WIDTHS = (0.1, 0.3, 1.0)  # over the number of columns: how fast likeness falls with squared distance
+WIDTHS = (0.1, 0.3, 1.0)  # over the number of columns: how fast similarity falls with squared distance
 PENALTIES = tuple(10.0**power for power in np.arange(-2.0, 1.6, 0.5))
-LEARNING_ROWS, CHOOSING_ROWS = 1_500, 750  # what the pulls, and before them width and penalty, are learnt from
+LEARNING_ROWS, CHOOSING_ROWS = 1_500, 750  # rows that coefficients, and before them width and penalty, are learnt from
 BLOCK_CELLS = 8_000_000
 
 
 def action_likeness(labels: Sequence[object]) -> np.ndarray:
-    """How much one action's outcomes say about another's, [action, action]: doses near each other much, names half.
+    """Similarity of actions, [action, action]: high for doses near each other, one half for names.
 
     >>> action_likeness(["a", "b"]).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
@@ -46,8 +46,8 @@ class KernelRidge:
             spectrum, turned = np.maximum(spectrum, 0.0), vectors.T @ centred
             for penalty in PENALTIES:
                 kept = spectrum / (spectrum + penalty)
-                own = np.minimum((vectors**2) @ kept, 1 - 1e-6)
-                error = float(np.mean(((centred - vectors @ (kept * turned)) / (1 - own)) ** 2))
+                leverage = np.minimum((vectors**2) @ kept, 1 - 1e-6)
+                error = float(np.mean(((centred - vectors @ (kept * turned)) / (1 - leverage)) ** 2))
                 if best is None or error < best[0]:
                     best = error, width, penalty
         assert best is not None  # there are widths and penalties to choose from
@@ -57,16 +57,16 @@ class KernelRidge:
         """Learn from some rows; outcomes of every action for others, [row, action]."""
         mean = outcomes[train].mean()
         kernel = self._kernel(actions, train, train) + self.penalty * np.eye(len(train))
-        pulls = np.linalg.solve(kernel, outcomes[train] - mean)
-        by_action = self.likeness[:, actions[train]] * pulls[None, :]
+        coefficients = np.linalg.solve(kernel, outcomes[train] - mean)
+        by_action = self.likeness[:, actions[train]] * coefficients[None, :]
         block = max(1, BLOCK_CELLS // len(train))
-        parts = [self._alike(rows[i : i + block], train) @ by_action.T for i in range(0, len(rows), block)]
+        parts = [self._similarity(rows[i : i + block], train) @ by_action.T for i in range(0, len(rows), block)]
         return mean + np.concatenate(parts)
 
     def _kernel(self, actions: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        return self._alike(rows, others) * self.likeness[np.ix_(actions[rows], actions[others])]
+        return self._similarity(rows, others) * self.likeness[np.ix_(actions[rows], actions[others])]
 
-    def _alike(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def _similarity(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         left, right = self.table[rows], self.table[others]
         squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
         return np.exp(-self.width / max(self.table.shape[1], 1) * np.maximum(squares, 0.0))

@@ -1,4 +1,4 @@
-"""Prices for the direct and doubly robust estimators: what a model expects of every action for every row."""
+"""Prices for the direct and doubly robust estimators: the expected reward of every action for every row."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.decide import FittedModel, Policy, PriceTable
-from prudent.errors import is_whole, require
+from prudent.errors import check, require, whole
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
 from prudent.models import align_log
@@ -33,9 +33,12 @@ STAGES = (20, 60)
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Expected rewards [row, action], higher is better; `tail` is the probability that the reward is below a
-    threshold, None where none was given. `source` says, for people, where they are from. `informed` are the rewards
-    expected when the row's own outcome is taken in too, None where the source cannot tell."""
+    """Expected rewards [row, action], higher is better.
+
+    tail: the probability that the reward is below a threshold; None without one.
+    source: where they are from, in words.
+    informed: the rewards expected when the row's outcome is used too; None where the source cannot say.
+    """
 
     rewards: np.ndarray
     tail: np.ndarray | None
@@ -43,36 +46,36 @@ class Prices:
     informed: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> "Prices":
-        own = [None if part is None else part[rows] for part in (self.tail, self.informed)]
-        return Prices(self.rewards[rows], own[0], self.source, own[1])
+        tail, informed = (None if array is None else array[rows] for array in (self.tail, self.informed))
+        return Prices(self.rewards[rows], tail, self.source, informed)
 
 
 def model_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
-    """The model's own expectations; rows it was fitted on would be flattered."""
+    """The model's expectations, which are too optimistic on rows it was fitted on."""
     policy = Policy(fitted, completions=completions)
     encoded = align_log(log, fitted).encoded
     threshold = jnp.asarray(np.inf if below is None else below, jnp.float32)
     parts = [_expectations(tables, threshold) for tables in policy.pricing.tables(encoded)]
     rewards, tail = (np.concatenate([np.asarray(part[i], np.float64) for part in parts])[: len(log)] for i in (0, 1))
-    return Prices(rewards, None if below is None else tail, "the model's own")
+    return Prices(rewards, None if below is None else tail, "from the model")
 
 
 def cross_fitted_prices(cross_fitted: CrossFitted, log: Log, below: float | None, completions: int = 256) -> Prices:
     """Each row priced by the model that has not seen it."""
-    which, found = cross_fitted.unseen(log), None
+    which, prices = cross_fitted.unseen(log), None
     for index, fitted in enumerate(cross_fitted.models):
         rows = np.flatnonzero(which == index)
         if not len(rows):
             continue
-        own = model_prices(fitted, log.take(rows), below, completions)
-        if found is None:
-            blank = np.zeros((len(log), own.rewards.shape[1]))
-            found = Prices(blank, None if below is None else blank.copy(), "the cross-fitted models' own")
-        found.rewards[rows] = own.rewards
-        if own.tail is not None and found.tail is not None:
-            found.tail[rows] = own.tail
-    assert found is not None  # a log with no rows is refused before
-    return found
+        some = model_prices(fitted, log.take(rows), below, completions)
+        if prices is None:
+            blank = np.zeros((len(log), some.rewards.shape[1]))
+            prices = Prices(blank, None if below is None else blank.copy(), "from the cross-fitted models")
+        prices.rewards[rows] = some.rewards
+        if some.tail is not None and prices.tail is not None:
+            prices.tail[rows] = some.tail
+    assert prices is not None  # a log with no rows is refused before
+    return prices
 
 
 @eqx.filter_jit
@@ -81,7 +84,7 @@ def _expectations(
 ) -> tuple[Float[Array, "row action"], Float[Array, "row action"]]:
     def one(table: PriceTable) -> tuple[Array, Array]:
         noise = jnp.zeros_like(table.prices) if table.noise is None else table.noise
-        # a completion's rewards scatter around its price; with no noise known they all fall on it
+        # rewards scatter around a completion's price; without a noise estimate they all equal it
         distance = (below - table.prices) / jnp.maximum(noise, 1e-6)
         return table.expected, jax.nn.softmax(table.log_weights) @ jax.scipy.stats.norm.cdf(distance)
 
@@ -92,18 +95,18 @@ def _expectations(
 class LearntPrices:
     """Prices learnt from the log itself, cross-fitted: a row is priced by learners that have not seen it.
 
-    For policies that come without a model, and for logs that a model has seen. Kernel ridge regression on the best
-    guess of the record (smooth) and gradient boosting that takes gaps and categories as they are (steps), both with the
-    action among their inputs, in the shares that fit the other folds' outcomes best.
+    For policies without a model, and for logs that a model has seen. Kernel ridge regression on the expected record
+    (smooth) and gradient boosting that handles gaps and categories itself (steps), both with the action among their
+    inputs, stacked with the shares that fit the other folds' outcomes best.
     """
 
     folds: int = 5
 
     def __post_init__(self) -> None:
-        require(is_whole(self.folds, 2), "LearntPrices", "folds", "be a whole number of at least 2", self.folds)
+        check("LearntPrices", {"folds": whole(2)}, vars(self))
 
     def fit(self, log: Log, below: float | None = None, seed: int = 0, beside: Prices | None = None) -> Prices:
-        """Prices of every row; `below` in the inner sign. A model's own prices `beside` them get a share too."""
+        """Prices of every row; `below` in the internal sign. A model's prices `beside` them are stacked too."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "LearntPrices", "log", "have an action and a reward in every row", f"{lacking} without")
         tables, others = _Tables.of(log, seed), (None, None) if beside is None else (beside.rewards, beside.tail)
@@ -139,7 +142,7 @@ class LearntPrices:
 
 
 class _Tables(NamedTuple):
-    """The log as the learners want it: gaps as they are, and filled by their best guess."""
+    """The log as the learners need it: with gaps, and with gaps filled by their expectation."""
 
     native: np.ndarray
     categorical: np.ndarray
@@ -151,7 +154,7 @@ class _Tables(NamedTuple):
 
 
 def _stacked(parts: np.ndarray, actions: np.ndarray, outcomes: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Predictions [row, learner, action] together, each learner with a share of at least 0, and the mean as a last."""
+    """Predictions [row, learner, action] stacked: each learner has a share of at least 0, and the rest is the mean."""
     from scipy.optimize import nnls
 
     result = np.empty(parts[:, 0].shape)
@@ -188,9 +191,9 @@ def _boosted(
         random_state=seed,
     ).fit(features[train], outcomes[train])
     result = np.empty((len(rows), len(STAGES), n_actions))
-    asked = features[rows]
+    inputs = features[rows]
     for action in range(n_actions):
-        asked[:, -1] = action
-        staged = [part for done, part in enumerate(model.staged_predict(asked), 1) if done in STAGES]
+        inputs[:, -1] = action
+        staged = [part for done, part in enumerate(model.staged_predict(inputs), 1) if done in STAGES]
         result[:, :, action] = np.stack(staged, axis=1)
     return result

@@ -1,4 +1,4 @@
-"""The kernel of every off-policy estimator: per-row terms. Value, influence and everything after follow from them."""
+"""The common core of off-policy estimators: per-row terms, from which value, standard error and intervals follow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ import numpy as np
 class Evidence:
     """What a log says about one policy, row by row; higher rewards are better.
 
-    weights: wᵢ = π(Aᵢ | x̃ᵢ) / π̂0(Aᵢ | x̃ᵢ), how many rows like this one the policy would have made.
+    weights: wᵢ = π(Aᵢ | x̃ᵢ) / π̂0(Aᵢ | x̃ᵢ), how many rows like this one the policy would have produced.
     rewards: Rᵢ, or another outcome of the row, such as whether it was a catastrophe.
-    logged_prices: θ̂(x̃ᵢ, Aᵢ), what a model expected of the action that was taken.
-    policy_prices: Σₐ π(a | x̃ᵢ) θ̂(x̃ᵢ, a), what it expects of the policy's.
-    imputed_weights: the weights as each imputation behind π̂0 alone would have them, [imputation, row]; None where the
-        propensity imputed nothing.
+    logged_prices: θ̂(x̃ᵢ, Aᵢ), the expected reward of the action that was taken.
+    policy_prices: Σₐ π(a | x̃ᵢ) θ̂(x̃ᵢ, a), the expected reward of the policy.
+    imputed_weights: the weights by each imputation behind π̂0 alone, [imputation, row]; None where the propensity
+        imputed nothing.
     """
 
     weights: np.ndarray
@@ -38,7 +38,7 @@ class Evidence:
 class Terms:
     """A value as a sum of ratios of means over rows: Σₚ mean(numeratorₚ) / mean(denominatorₚ), arrays [part, row].
 
-    A plain mean has a denominator of ones; a self-normalised one has its weights there. Two policies on the same rows
+    A mean has a denominator of ones, a self-normalised mean has its weights there. Two policies on the same rows
     are compared by subtracting their terms.
 
     >>> terms = Terms.mean(np.array([1.0, 3.0])) - Terms.ratio(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
@@ -76,22 +76,23 @@ class Terms:
 
     @property
     def value(self) -> float:
-        """NaN where the log has no row to divide by."""
+        """NaN where a denominator is 0."""
         return float(self._parts.sum())
 
     @cached_property
     def influence(self) -> np.ndarray:
-        """How each row moves the value, [row], to first order; its mean is the value, its spread gives the error."""
+        """The influence of each row on the value, to first order, [row]; its mean is the value, its spread gives the
+        standard error."""
         excess = self.numerators - self._parts[:, None] * self.denominators
         return np.sum(ratios(excess, self.denominators.mean(axis=1)[:, None]) + self._parts[:, None], axis=0)
 
 
 def ratios(numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
-    """Numerator over denominator; NaN, without a murmur, where there is nothing to divide by."""
+    """Numerator over denominator; NaN, without a warning, where the denominator is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominators == 0, np.nan, numerators / denominators)
 
 
 def between_imputations(values: Sequence[float]) -> float:
-    """What the choice of imputation adds to a variance, by Rubin's rule: (1 + 1/m) times the spread between them."""
+    """The variance that m imputations add, by Rubin's rule: (1 + 1/m) times the variance between them."""
     return (1 + 1 / len(values)) * float(np.var(values, ddof=1)) if len(values) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""The bad end of a policy's outcomes: the mean of the worst ones, and intervals for the share of bad ones."""
+"""The tail of a policy's outcomes: the mean of the worst ones, and intervals for the share of bad ones."""
 
 import numpy as np
 from scipy.special import betaincinv
@@ -10,8 +10,8 @@ from prudent.evaluation.row_terms import Terms
 def worst_mean(weights: np.ndarray, rewards: np.ndarray, share: float) -> Terms:
     """The mean of the worst `share` of a policy's outcomes (CVaR), as terms.
 
-    Rockafellar and Uryasev's form, q − E(q − R)⁺ / share at the weighted quantile q; it is flat in q there, so rows
-    move it as they move a weighted mean.
+    Rockafellar and Uryasev's form, q − E(q − R)⁺ / share at the weighted quantile q. It is flat in q there, so its
+    standard error is that of a weighted mean.
 
     >>> worst_mean(np.array([1.0, 1.0, 1.0, 1.0]), np.array([4.0, 1.0, 2.0, 3.0]), 0.5).value
     1.5
@@ -26,21 +26,22 @@ def worst_mean(weights: np.ndarray, rewards: np.ndarray, share: float) -> Terms:
     return Terms.ratio(weights * (quantile - shortfall), weights)
 
 
-def as_share(found: Estimate, rows: float, confidence: float) -> Estimate:
+def as_share(estimate: Estimate, rows: float, confidence: float) -> Estimate:
     """An estimate of a share with Clopper and Pearson's interval on effective counts.
 
-    Bad outcomes are few and of unequal weight, so a symmetric interval is too short on the side that matters, and one
-    that saw none at all claims to know that there are none. `rows` is how many equally weighted rows there are at most.
+    Bad outcomes are few and of unequal weight, so a symmetric interval is too short on the side that matters, and where
+    none were observed it claims that there are none. `rows` is the largest effective sample size they can have.
 
     >>> none = as_share(Estimate(0.0, 0.0, 0.0, 0.0), rows=100, confidence=0.9)
     >>> none.low, round(none.high, 4)
     (0.0, 0.0295)
     """
-    if not np.isfinite(found.value):
-        return found
-    share, rows, significance = float(np.clip(found.value, 0.0, 1.0)), share_rows(found, rows), (1 - confidence) / 2
+    if not np.isfinite(estimate.value):
+        return estimate
+    share, significance = float(np.clip(estimate.value, 0.0, 1.0)), (1 - confidence) / 2
+    rows = share_rows(estimate, rows)
     low, high = 1 - upper_bound(1 - share, rows, significance), upper_bound(share, rows, significance)
-    return Estimate(share, found.error, low, high)
+    return Estimate(share, estimate.error, low, high)
 
 
 def share_rows(estimate: Estimate, rows: float) -> float:

@@ -7,19 +7,18 @@ import numpy as np
 from prudent.evaluation.row_terms import ratios
 from prudent.table import Column, Log
 
-BLOCK_CELLS = 4_000_000  # cells held at once in float64: wide tables are gone through by columns
-FLAT = 1e-6  # encoded cells are float32 on a scale of one: a smaller spread is rounding, and the column is constant
+BLOCK_CELLS = 4_000_000  # cells held at once in float64: wide tables are processed in blocks of columns
+FLAT = 1e-6  # encoded cells are float32 on a scale of one: a smaller spread is rounding error of a constant column
 
 
 @dataclass(frozen=True)
 class AttributeBalance:
     """How far the rows that agree with a policy are from all rows in one attribute, in its standard deviations.
 
-    before, after: the mean over the policy's rows less the mean over all rows, over observed cells in encoded space,
-        each row counted by π(A | x̃), and by its weight π(A | x̃) / π̂0(A | x̃). Categories have one difference per
-        level, of its share; shown is the largest, without sign. A constant column has none (0), and NaN is where no
-        cell is observed.
-    chance: the standard error of `after`, were the rows balanced in truth.
+    before, after: the mean over the policy's rows minus the mean over all rows, over observed cells in encoded space,
+        with each row weighted by π(A | x̃), and by π(A | x̃) / π̂0(A | x̃). For categories, the largest difference of a
+        level's share, without sign. 0 for a constant column, NaN where no cell is observed.
+    chance: the standard error of `after` if the rows were truly balanced.
     gaps_before, gaps_after, gaps_chance: the same for the share of gaps.
     """
 
@@ -57,21 +56,20 @@ def balance(log: Log, agreement: np.ndarray, weights: np.ndarray) -> tuple[Attri
     """One entry per attribute; `agreement` is π(A | x̃) of every row, 1 where the row is decided as logged."""
     ways = np.stack([agreement, weights, weights**2, np.ones(len(log))])
     totals = ways.sum(axis=1)
-    found: list[AttributeBalance] = []
+    balances: list[AttributeBalance] = []
     step = max(1, BLOCK_CELLS // max(len(log), 1))
     for start in range(0, len(log.schema), step):
-        own = slice(start, start + step)
-        present = log.observed[:, own].astype(np.float64)
-        numbers = _of_numbers(ways, np.where(log.observed[:, own], log.values[:, own], 0.0), present)
+        block = slice(start, start + step)
+        present = log.observed[:, block].astype(np.float64)
+        numbers = _of_numbers(ways, np.where(log.observed[:, block], log.values[:, block], 0.0), present)
         differences = numbers.standardised()
         gaps = _of_levels(totals[:, None] - numbers.present, totals[:, None]).standardised()
-        for index, column in enumerate(log.schema.columns[own]):
+        for index, column in enumerate(log.schema.columns[block]):
             if column.likelihood == "categorical":
                 at = start + index
                 differences[:, index] = _largest_level(ways, column, log.values[:, at], log.observed[:, at])
-            numbers_of_it = map(float, (*differences[:, index], *gaps[:, index]))
-            found.append(AttributeBalance(column.name, *numbers_of_it))
-    return tuple(found)
+            balances.append(AttributeBalance(column.name, *map(float, (*differences[:, index], *gaps[:, index]))))
+    return tuple(balances)
 
 
 def _of_numbers(ways: np.ndarray, values: np.ndarray, present: np.ndarray) -> _Sums:

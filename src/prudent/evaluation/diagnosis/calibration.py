@@ -1,4 +1,4 @@
-"""Calibration of the propensities: of the actions that were given a chance of one in five, was one in five taken?"""
+"""Calibration of the propensities: of the actions predicted with probability one in five, was one in five taken?"""
 
 import math
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ class Calibration:
 
     bins: the bins that are not empty.
     error: the expected calibration error, the mean of |predicted − observed| over all probabilities.
-    chance: what `error` would be, about, were the probabilities right.
-    misplaced: of all decisions, the share that would have to fall on another action for the two to agree, as far as
-        the bins tell: half of what the errors of a row's actions add up to.
+    chance: about what `error` would be if the probabilities were correct.
+    misplaced: the share of decisions that would have to fall on another action for the two to agree: half the sum of
+        the errors of a row's actions.
     """
 
     bins: tuple[CalibrationBin, ...]

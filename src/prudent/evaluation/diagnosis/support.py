@@ -1,4 +1,4 @@
-"""Support: how likely what a policy wants was in the log, and on which rows its weight lies."""
+"""Support: how likely the policy's actions were in the log, and how its weight is spread over rows."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from prudent.evaluation.decisions import referred_rows
 from prudent.propensity import OUTSIDE_SUPPORT, FittedPropensity
 from prudent.table import label_text
 
-HEAVIEST = 0.01  # the share of rows that is looked at as the heaviest
-SMALLEST_EDGE = 0.01  # weights below this are as good as none, and share a bin
+HEAVIEST = 0.01  # the share of rows called the heaviest
+SMALLEST_EDGE = 0.01  # weights below this are negligible, and share a bin
 
 
 @dataclass(frozen=True)
 class Support:
-    """The probability that the log's own policy gave to the action that this policy wants, over the rows it decides.
+    """How likely this policy's actions were under the logging policy, over the rows it decides.
 
-    A policy that mixes actions counts each by its probability. Where only the probabilities of taken actions are
-    known, the rows that agree with the policy stand for all, each by its weight.
+    For a policy that draws lots, each action counts by its probability. Where only the probabilities of taken actions
+    are known, the rows that agree with the policy represent all rows, by their weights.
 
     outside: the share of all rows where that probability is below `threshold`; a row decided as logged never is.
     action: what it chooses most often there; None where nothing is outside.
@@ -37,7 +37,7 @@ class WeightHistogram:
     """Rows by weight: bin i holds weights above `edges[i]` and up to `edges[i + 1]`.
 
     unmatched: rows of weight 0, where the policy would never do what was done.
-    shares: of all the weight, the part in each bin.
+    shares: the share of the weight in each bin.
     """
 
     edges: tuple[float, ...]
@@ -46,12 +46,12 @@ class WeightHistogram:
     unmatched: int
 
 
-def support(propensity: FittedPropensity, chances: np.ndarray, weights: np.ndarray) -> Support:
+def support(propensity: FittedPropensity, probabilities: np.ndarray, weights: np.ndarray) -> Support:
     """From the policy's probabilities [row, action], NaN in rows decided as logged, and its weights."""
-    decided = ~referred_rows(chances)
+    decided = ~referred_rows(probabilities)
     if propensity.probabilities is not None:
-        rows, actions = np.nonzero(chances > 0)
-        likely, mass = propensity.probabilities[rows, actions], chances[rows, actions]
+        rows, actions = np.nonzero(probabilities > 0)
+        likely, mass = propensity.probabilities[rows, actions], probabilities[rows, actions]
     else:
         rows = np.flatnonzero(decided & (weights > 0))
         likely, actions, mass = propensity.taken[rows], propensity.actions[rows], weights[rows]
@@ -68,7 +68,7 @@ def support(propensity: FittedPropensity, chances: np.ndarray, weights: np.ndarr
 
 
 def heaviest_share(weights: np.ndarray) -> float:
-    """The part of all the weight that the heaviest 1 % of rows carry (at least one row).
+    """The share of the weight on the heaviest 1 % of rows (at least one row).
 
     >>> heaviest_share(np.array([0.0, 1.0, 3.0, 0.0]))
     0.75

@@ -22,7 +22,7 @@ class Pair:
     def of(
         cls, log: Log, treated: ActionLabel | None, between: tuple[ActionLabel, ActionLabel] | None
     ) -> tuple["Pair", list[str]]:
-        """The pair that was asked for, or else the one that the labels suggest, with a note on what was taken."""
+        """The pair that was named, or the one that the labels suggest, with a note that says which."""
         if between is not None:
             return cls._named(log, treated, between), []
         labels = [label_text(label) for label in log.action_labels]
@@ -52,7 +52,7 @@ class Pair:
 
     @property
     def codes(self) -> tuple[int, int]:
-        """In the log's order, so that the answer does not depend on which of the two is the treatment."""
+        """In the log's order, so that results do not depend on which of the two is the treatment."""
         return min(self.control, self.treated), max(self.control, self.treated)
 
     def require_rows(self, log: Log) -> None:
@@ -71,7 +71,7 @@ class Pair:
 
 
 def propensity_among_two(propensity: Propensity | None, log: Log) -> tuple[Propensity, list[str]]:
-    """Of several actions' logged probabilities only the taken one's is known, so the share among two is not."""
+    """With several actions only the probability of the taken one is logged, so that of the other one is estimated."""
     if len(log.action_labels) == 2 or log.propensities is None:
         return propensity_or_default(propensity, log, "effects"), []
     if isinstance(propensity, Known):
@@ -86,19 +86,19 @@ def propensity_among_two(propensity: Propensity | None, log: Log) -> tuple[Prope
 
 
 def other_actions(count: int) -> list[str]:
-    """The note on rows that took neither."""
+    """A note on rows that took neither."""
     return [f"{count} rows took another action, and are left out."] if count else []
 
 
 def overlap_notes(propensity: np.ndarray) -> list[str]:
-    """A note where the probability of treatment is next to nothing or next to certain."""
+    """A note on rows where the probability of treatment is close to 0 or 1."""
     outside = np.minimum(propensity, 1 - propensity) < OUTSIDE_SUPPORT
     if not outside.any():
         return []
     return [
         f"In {outside.mean():.1%} of the rows the probability of treatment is below {OUTSIDE_SUPPORT} or above "
-        f"{1 - OUTSIDE_SUPPORT}: nearly all cases like them were treated alike, so the effect there is extrapolated, "
-        "and a few rows may carry the averages."
+        f"{1 - OUTSIDE_SUPPORT}: nearly all cases like them got the same action, so the effect there is "
+        "extrapolated, and a few rows may dominate the averages."
     ]
 
 

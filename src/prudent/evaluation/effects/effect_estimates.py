@@ -74,7 +74,9 @@ def effects(
     pair.require_rows(rows)
     chosen, estimated = propensity_among_two(propensity, log)
     fitted = chosen.fit(pair.relabelled(rows), seed)
-    priced, flattered = prices_from(LearntPrices() if prices is None else prices, rows, used, None, seed, "effects")
+    priced, price_warnings = prices_from(
+        LearntPrices() if prices is None else prices, rows, used, None, seed, "effects"
+    )
     sign = log.sign
     arms = TwoArms(
         treated=np.asarray(rows.actions == pair.treated),
@@ -84,7 +86,7 @@ def effects(
         informed=None if priced.informed is None else sign * priced.informed[:, [pair.control, pair.treated]],
     )
     notes += [*rows_left_out(log), *other_actions(int((log.rewarded & ~used).sum()))]
-    notes += [*estimated, *flattered, *overlap_notes(arms.propensity)]
+    notes += [*estimated, *price_warnings, *overlap_notes(arms.propensity)]
     labels = log.action_labels[pair.control], log.action_labels[pair.treated]
     return Effects(rows, used, *labels, arms, fitted, EffectSettings(interval, float(confidence), seed), tuple(notes))
 

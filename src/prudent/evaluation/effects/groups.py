@@ -1,4 +1,4 @@
-"""Rows in groups that people can name: the levels of a column, bins of its numbers, and its gaps."""
+"""Rows in groups with readable names: the levels of a column, bins of its numbers, and its gaps."""
 
 from itertools import pairwise
 
@@ -23,10 +23,10 @@ def groups_of(log: Log, name: str, bins: int) -> list[tuple[str, np.ndarray]]:
     index = log.schema.names.index(name)
     column, present = log.schema.columns[index], log.observed[:, index]
     values = log.values[:, index].astype(np.float64)
-    found, cuts = np.unique(values[present]), np.zeros(0)
-    by_level = column.kind in LABELLED or len(found) <= bins
-    if len(found):
-        cuts = found if by_level else quantile_cuts(values[present], bins)
+    levels, cuts = np.unique(values[present]), np.zeros(0)
+    by_level = column.kind in LABELLED or len(levels) <= bins
+    if len(levels):
+        cuts = levels if by_level else quantile_cuts(values[present], bins)
     shown = [_shown(column, cut) for cut in cuts]
     names = shown if by_level else _bin_names(shown)
     belongs = np.where(present, np.searchsorted(cuts, values), -1)

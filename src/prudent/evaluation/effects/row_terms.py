@@ -1,7 +1,7 @@
-"""Average effects of one action against another, as per-row terms: what each row says about a difference in outcomes.
+"""Average effects of one action against another, as per-row terms: each row's part in a difference of outcomes.
 
 T is 1 in treated rows, e the probability of treatment, R the outcome, q1 and q0 the prices of the two actions. A row
-only ever needs the probability of the action that was taken there: e where it was treated, 1 − e where it was not.
+only needs the probability of the action that was taken: e where it was treated, 1 − e where it was not.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,13 @@ from prudent.evaluation.row_terms import Terms
 
 @dataclass(frozen=True, eq=False)
 class TwoArms:
-    """A study of two actions, row by row, in the table's own units and sign; `taken` is the probability of the action
-    that was taken; `prices` are [row, 2], of the control and of the treatment, and `informed` are those that take in
-    the row's own outcome, where there are such: they say more of the row, and would flatter a residual."""
+    """A study of two actions, row by row, in the table's units and sign.
+
+    taken: the probability of the action that was taken.
+    prices: [row, 2], of the control and of the treatment.
+    informed: prices that also use the row's outcome, where there are such: better for the row itself, but they would
+        make residuals too small.
+    """
 
     treated: np.ndarray
     taken: np.ndarray
@@ -36,14 +40,14 @@ class TwoArms:
 
     @property
     def scores(self) -> np.ndarray:
-        """q1 − q0 + T(R − q1)/e − (1 − T)(R − q0)/(1 − e): on average over like rows, their effect."""
-        own = np.where(self.treated, self.prices[:, 1], self.prices[:, 0])
+        """q1 − q0 + T(R − q1)/e − (1 − T)(R − q0)/(1 − e): averaged over similar rows, their effect."""
+        price = np.where(self.treated, self.prices[:, 1], self.prices[:, 0])
         signs = np.where(self.treated, 1.0, -1.0)
-        return self.prices[:, 1] - self.prices[:, 0] + signs * (self.outcomes - own) / self.taken
+        return self.prices[:, 1] - self.prices[:, 0] + signs * (self.outcomes - price) / self.taken
 
     @property
     def odds(self) -> np.ndarray:
-        """Of the other arm, for the row: it turns an arm's rows into a likeness of the other arm's."""
+        """Of the other arm: weighted by it, an arm's rows resemble the other arm's."""
         return (1 - self.taken) / self.taken
 
 

@@ -2,9 +2,9 @@
 
 Two policies are compared where they differ. With z the inverse propensity of the logged action,
 V₁ − V₂ = E(θ̂₁ − θ̂₂) + E[(π₁(A) − π₂(A)) z (R − θ̂)], and where π₁(A) = π₂(A) no weight matters. The rows where π₁(A)
-is larger and those where it is smaller each weigh E½Σₐ|π₁(a) − π₂(a)| in all, the share of decisions on which the two
-differ, so each side is that share times a weighted mean of its own. A row that one of the two leaves as logged has a
-known outcome there; of the other's weight π₁(A) z only what goes beyond the logged decision itself can move.
+is larger and those where it is smaller each have a total weight of E½Σₐ|π₁(a) − π₂(a)|, the share of decisions on
+which the two differ, so each side is that share times its weighted mean. A row that one of the two leaves as logged has
+a known outcome there; of the other's weight π₁(A) z only what goes beyond the logged decision itself can move.
 """
 
 from dataclasses import dataclass

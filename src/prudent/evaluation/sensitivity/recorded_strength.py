@@ -15,18 +15,18 @@ STRENGTH_QUANTILE = 0.95
 def observed_strength(log: Log, propensity: Propensity, seed: int = 0) -> dict[str, float]:
     """By what factor leaving out each attribute changes the odds of the logged action: the 95 % quantile over rows.
 
-    What an unrecorded reason as strong as this recorded one would be as a Γ. Both propensities are estimated, so an
-    attribute that plays no part also gets a little more than 1.
+    It is the Γ of an unrecorded reason as strong as this recorded one. Both propensities are estimated, so an attribute
+    without influence also gets a little more than 1.
     """
-    known = isinstance(propensity, Known)
-    require(not known, "observed_strength", "propensity", "be one that is estimated, e.g. Boosted()", propensity)
+    is_known = isinstance(propensity, Known)
+    require(not is_known, "observed_strength", "propensity", "be one that is estimated, e.g. Boosted()", propensity)
     everything = _log_odds(propensity.fit(log, seed).taken)
-    found = {}
+    strength = {}
     for left_out, name in enumerate(log.schema.names):
         others = [index for index in range(len(log.schema)) if index != left_out]
         ratio = np.abs(_log_odds(propensity.fit(_with_attributes(log, others), seed).taken) - everything)
-        found[name] = float(np.exp(np.nanquantile(ratio, STRENGTH_QUANTILE)))
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+        strength[name] = float(np.exp(np.nanquantile(ratio, STRENGTH_QUANTILE)))
+    return dict(sorted(strength.items(), key=lambda pair: -pair[1]))
 
 
 def _log_odds(taken: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What prices and propensities become when empty cells are systematically higher or lower than the records say."""
+"""Prices and propensities when missing cells are systematically higher or lower than the records say."""
 
 from typing import NamedTuple
 
@@ -24,13 +24,13 @@ from prudent.propensity import (
 from prudent.table import Log, Schema
 
 ROUNDS, FOLDS, PENALTY = 4, 2, 1.0
-LEAST_NOISE = 1e-2  # of the rewards' spread: a model that claims to know outcomes exactly would rule out what happened
+LEAST_NOISE = 1e-2  # of the rewards' spread: a model without noise would rule out what happened
 
 
 class Shifted(NamedTuple):
-    """Expected rewards [row, action], and whole records in the light of how each row went, [row, draw, attribute].
+    """Expected rewards [row, action], and whole records given how each row turned out, [row, draw, attribute].
 
-    Records are equally likely draws of p(x | x̃, R) as if the action had been forced: what was done says nothing yet.
+    Records are equally likely draws of p(x | x̃, R) as if the action had been forced: the action is not yet used.
     """
 
     prices: np.ndarray
@@ -40,7 +40,7 @@ class Shifted(NamedTuple):
 def shifted_completions(
     fitted: Fitted | CrossFitted, log: Log, shift: np.ndarray, completions: int, imputations: int
 ) -> Shifted:
-    """When `shift` [attribute] is added to the completed cells; cross-fitted models answer for unseen rows."""
+    """With `shift` [attribute] added to the completed cells; cross-fitted models handle rows they have not seen."""
     if isinstance(fitted, Fitted):
         return _of_model(fitted, log, shift, completions, imputations)
     which = fitted.unseen(log)
@@ -54,27 +54,27 @@ def shifted_completions(
 
 
 def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imputations: int) -> Shifted:
-    own, policy = align_log(log, fitted), fitted.policy(completions=completions)
+    rows, policy = align_log(log, fitted), fitted.policy(completions=completions)
     points = jnp.asarray((np.arange(imputations) + 0.5) / imputations, jnp.float32)
-    moved, spread = jnp.asarray(shift, jnp.float32), jnp.float32(max(float(own.rewards.std()), 1e-6))
-    bounds = layout_of(own.schema).bounds
+    moved, spread = jnp.asarray(shift, jnp.float32), jnp.float32(max(float(rows.rewards.std()), 1e-6))
+    bounds = layout_of(rows.schema).bounds
     parts, start = [], 0
-    for values, observed in policy.pricing.chunks(own.encoded):
-        index = np.minimum(np.arange(start, start + len(values)), len(own) - 1)
-        actions, rewards = jnp.asarray(own.actions[index]), jnp.asarray(own.rewards[index], jnp.float32)
-        found = _shifted(
+    for values, observed in policy.pricing.chunks(rows.encoded):
+        index = np.minimum(np.arange(start, start + len(values)), len(rows) - 1)
+        actions, rewards = jnp.asarray(rows.actions[index]), jnp.asarray(rows.rewards[index], jnp.float32)
+        shifted = _shifted(
             fitted.model, values, observed, actions, rewards, policy.pricing.uniforms, moved, *bounds, spread, points
         )
-        parts.append([np.asarray(one) for one in found])
+        parts.append([np.asarray(array) for array in shifted])
         start += len(values)
-    prices, records = (np.concatenate([part[at] for part in parts])[: len(own)] for at in (0, 1))
+    prices, records = (np.concatenate([part[at] for part in parts])[: len(rows)] for at in (0, 1))
     return Shifted(prices.astype(np.float64), records)
 
 
 def _noise(
     model: Model, records: Float[Array, "draw attribute"], action: Array, spread: Float[Array, ""]
 ) -> Float[Array, " draw"]:
-    """How single outcomes scatter around their price; a model that does not say is given half the rewards' spread."""
+    """The standard deviation of outcomes around their price; half the rewards' spread for a model without it."""
     if not isinstance(model, HasDoubt):
         return jnp.full(len(records), spread / 2)
     return jnp.maximum(jax.vmap(model.noise)(records)[:, action], LEAST_NOISE * spread)
@@ -98,7 +98,7 @@ def _shifted(
 
     def one(values: Array, observed: Array, action: Array, reward: Array) -> tuple[Array, Array]:
         drawn = model.complete(values, observed, uniforms, False)
-        moved = jax.vmap(lambda own: jnp.clip(own + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
+        moved = jax.vmap(lambda record: jnp.clip(record + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
         prices = jnp.mean(jax.vmap(model.price)(moved), axis=1)
         noise = _noise(model, moved, action, spread)
         fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)
@@ -112,16 +112,16 @@ def _shifted(
 def propensity_given_records(log: Log, schema: Schema, records: np.ndarray, seed: int) -> FittedPropensity:
     """The probability of the logged action when those who decided knew the whole record, from draws of it.
 
-    What was done then says something about what they knew: p(x | x̃, A, R) ∝ p(x | x̃, R) e(A | x), so that the mean of
-    1/e(A | x) given all that happened is one over the mean of e(A | x) over draws in which the action has no say. The
-    rule e itself, with lapses, is found by stochastic EM: each row's record is drawn in proportion to e(A | x), and the
-    rule is learnt again; in folds, so that a row's rule has not seen its action.
+    The action then says something about what they knew: p(x | x̃, A, R) ∝ p(x | x̃, R) e(A | x), so the mean of
+    1/e(A | x) given all that happened is one over the mean of e(A | x) over draws that ignore the action. The rule e
+    itself, with random lapses, is estimated by stochastic EM: each row's record is drawn in proportion to e(A | x), and
+    the rule is fitted again; in folds, so that a row's rule has not seen its action.
     """
     n_actions, every = len(log.action_labels), np.arange(records.shape[1])
 
     def chances(rule: RobustLogistic, rows: np.ndarray) -> np.ndarray:
-        own = [rule.probabilities(_features(schema, records[rows, draw])) for draw in every]
-        return np.stack([one[np.arange(len(rows)), log.actions[rows]] for one in own], axis=1)
+        each = [rule.probabilities(_features(schema, records[rows, draw])) for draw in every]
+        return np.stack([drawn[np.arange(len(rows)), log.actions[rows]] for drawn in each], axis=1)
 
     def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
         random, likely, rule = np.random.default_rng(seed), np.ones((len(train), len(every))), None

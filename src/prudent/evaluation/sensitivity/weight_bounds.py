@@ -1,9 +1,9 @@
 """How far a weighted mean can move when every weight is only known to lie in an interval.
 
-The largest and smallest self-normalised means over a box of weights (Zhao, Small and Bhattacharya, 2019) are found by
-sorting the outcomes: the mean is lowest when the rows below some threshold have their largest weight and those above it
-their smallest. Everything is vectorised over resampled logs, and since weights are linear in Γ and in 1/Γ, one set of
-cumulative sums serves every Γ.
+The largest and smallest self-normalised means over intervals of weights (Zhao, Small and Bhattacharya, 2019) follow
+from sorting the outcomes: the mean is lowest when the rows below some threshold have their largest weight and those
+above it their smallest. Everything is vectorised over resampled logs, and since weights are linear in Γ and in 1/Γ, one
+set of cumulative sums serves every Γ.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 from prudent.evaluation.row_terms import ratios
 
 LARGEST_GAMMA = 100.0
-HALVINGS = 40  # of the logarithm of Γ: far beyond what anyone reads
+HALVINGS = 40  # of the logarithm of Γ: far more precise than anyone needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,14 @@ class Thresholds:
         """The least weighted mean by draw; NaN where nothing weighs.
 
         One more heavy row lowers the mean as long as its outcome is below it, and from the first that does not none
-        does: the best threshold is found by halving.
+        does: the best threshold is searched by halving.
         """
         size = len(self.outcomes)
         first, last = np.zeros(len(gamma), np.int64), np.full(len(gamma), size)
         while (first < last).any():
             middle = (first + last) // 2
-            own = self.outcomes[np.minimum(middle, size - 1)]
-            lowers = (first < last) & (own < self.mean(middle, gamma))
+            outcome = self.outcomes[np.minimum(middle, size - 1)]
+            lowers = (first < last) & (outcome < self.mean(middle, gamma))
             first, last = np.where(lowers, middle + 1, first), np.where(lowers, last, middle)
         return self.mean(first, gamma)
 
@@ -90,7 +90,7 @@ class Thresholds:
 class Contrast:
     """A value, or the difference of two, as far as weights decide it: mean(prices) + mean(share) · Σ weighted means.
 
-    No row has a loose weight in two parts, so each part may be bounded on its own and the bounds are attained.
+    No row has a loose weight in two parts, so each part may be bounded separately and the bounds are attained.
     """
 
     prices: np.ndarray
@@ -121,7 +121,7 @@ class Resampled:
         return self.prices + np.where(self.share == 0, 0.0, moved)
 
     def least_gamma(self) -> np.ndarray:
-        """The smallest Γ at which the contrast might not be above 0, by draw; infinite when none up to 100 does.
+        """The smallest Γ at which the contrast might not be above 0, by draw; infinite where it is larger than 100.
 
         What the log cannot say might be anything, so NaN counts as not above 0.
         """
@@ -130,5 +130,5 @@ class Resampled:
             middle = (small + large) / 2
             above = self.lowest(np.exp(middle)) > 0
             small, large = np.where(above, middle, small), np.where(above, large, middle)
-        found = np.where(self.lowest(1.0) > 0, np.exp(large), 1.0)
-        return np.where(self.lowest(LARGEST_GAMMA) > 0, np.inf, found)
+        gamma = np.where(self.lowest(1.0) > 0, np.exp(large), 1.0)
+        return np.where(self.lowest(LARGEST_GAMMA) > 0, np.inf, gamma)
