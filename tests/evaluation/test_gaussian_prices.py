@@ -84,13 +84,13 @@ def test_evidence_and_surfaces_agree_with_the_dense_formulas(small, strengths) -
     features = jnp.concatenate([jnp.ones((ROWS, 1)), known.linear, known.smooth], axis=1)
     posterior = process._posterior(strengths, known, features, took, arrays["outcomes"])
     assert float(posterior.evidence) == pytest.approx(dense.evidence(), abs=1e-3)
-    told = process._told(strengths, posterior, features, took, arrays["outcomes"])
+    predicted = process._predicted(strengths, posterior, features, took, arrays["outcomes"])
     everyone = np.arange(ROWS)
-    np.testing.assert_allclose(told.expected, dense.expected(everyone), atol=2e-3)
+    np.testing.assert_allclose(predicted.expected, dense.expected(everyone), atol=2e-3)
     without = np.stack([dense.expected(np.delete(everyone, row))[row] for row in everyone])
-    np.testing.assert_allclose(told.left_out, without, atol=2e-3)
+    np.testing.assert_allclose(predicted.left_out, without, atol=2e-3)
     spread = np.stack([dense.deviation(np.delete(everyone, row), int(row)) for row in everyone])
-    np.testing.assert_allclose(told.deviation, spread, atol=5e-3)
+    np.testing.assert_allclose(predicted.deviation, spread, atol=5e-3)
 
 
 def test_what_is_known_is_the_weighted_mean_and_spread() -> None:

@@ -193,9 +193,7 @@ class LogarithmicSmoothing:
 
     def lower_bound(self, evidence: Evidence, confidence: float = 0.95) -> float:
         """The value is at least this with probability `confidence`."""
-        require(
-            is_number(confidence) and 0 < confidence < 1, "lower_bound", "confidence", "be between 0 and 1", confidence
-        )
+        check("lower_bound", _CONFIDENCE, {"confidence": confidence})
         low, high = self.reward_range or (float(evidence.rewards.min()), float(evidence.rewards.max()))
         if not low < high:
             return low
