@@ -188,12 +188,14 @@ def test_encoder_token_is_value_embedding_and_bias(layout, log):
     """The folded first layer equals h([x, x·e, b]) written out."""
     encoder = SetEncoder(layout, embedding=4, summary=12, width=12, latent=4, key=jax.random.key(1))
     cells, total = layout.cells(jnp.asarray(log.values[3])), np.zeros(12)
-    for group, own, embedding, bias in zip(layout.groups, cells, encoder.embeddings, encoder.biases, strict=True):
+    for group, group_cells, embedding, bias in zip(
+        layout.groups, cells, encoder.embeddings, encoder.biases, strict=True
+    ):
         for j in range(group.size):
             if group.embedded:
-                token = jnp.concatenate([jnp.zeros(1), own[j] @ embedding[j], bias[j : j + 1]])
+                token = jnp.concatenate([jnp.zeros(1), group_cells[j] @ embedding[j], bias[j : j + 1]])
             else:
-                x = jnp.sum(own[j] * group.level_values[j]) if group.discrete else own[j]
+                x = jnp.sum(group_cells[j] * group.level_values[j]) if group.discrete else group_cells[j]
                 token = jnp.concatenate([x[None], x * embedding[j], bias[j : j + 1]])
             total += np.asarray(jax.nn.relu(encoder.shared(token)))
     everything = layout.split(jnp.ones(layout.attributes, bool))
@@ -240,13 +242,12 @@ def line_data(rows=100, slope=3.0):
 
 
 def train_line(data, **changes):
-    own = {"learning_rate": 0.1, "batch": 16, "rounds": 6, "steps_per_round": 20} | changes
-    settings = training.Training(**own)
+    settings = training.Training(**{"learning_rate": 0.1, "batch": 16, "rounds": 6, "steps_per_round": 20} | changes)
     points = quasi_random(2, 1, 0)
     return training.train(Line, squared, data, points=points, training=settings, members=2, seed=0, progress=False)
 
 
-def test_loss_falls_and_the_slope_is_found():
+def test_loss_falls_and_the_slope_is_recovered():
     trained = train_line(line_data())
     assert (trained.history[-1] > trained.history[0]).all()
     np.testing.assert_allclose(trained.networks.arrays.slope[:, 0], 3.0, atol=0.05)
@@ -334,10 +335,10 @@ def test_members_differ(fitted_models):
     assert bounds[0] != bounds[1]
 
 
-def test_progress_is_told(log):
-    told = []
-    small_settings("causal").fit(log, seed=0, progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+def test_progress_is_reported(log):
+    reported = []
+    small_settings("causal").fit(log, seed=0, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_rows_of_one_record_are_held_out_together():
@@ -352,9 +353,9 @@ def test_rows_of_one_record_are_held_out_together():
 
 def test_equal_records_are_known_by_their_cells():
     values = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 0.0], [0.0, np.nan]])
-    found = record_hashes(make_log(values, [0, 1, 0, 1]))
-    assert found[0] == found[1]
-    assert len(set(found.tolist())) == 3
+    hashes = record_hashes(make_log(values, [0, 1, 0, 1]))
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes.tolist())) == 3
 
 
 def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, log):
@@ -366,8 +367,8 @@ def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, l
     plain = eqx.tree_at(lambda e: e.shared.bias, plain, jnp.full(5, 1e4))
     cells = layout.cells(jnp.asarray(log.values[0]))
     observed = layout.split(jnp.arange(layout.attributes) % 2 == 0)
-    found = [encoder.summary(layout, cells, observed) for encoder in (lifted, plain)]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+    summaries = [encoder.summary(layout, cells, observed) for encoder in (lifted, plain)]
+    np.testing.assert_allclose(summaries[0], summaries[1], rtol=1e-5)
     checks.encoder_laws(layout, plain, jnp.asarray(log.values[0]))
 
 

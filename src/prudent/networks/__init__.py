@@ -1,4 +1,7 @@
-"""networks."""
+"""The neural networks: set encoder, decoder, reward networks, and the one program that trains them.
+
+A network reads one record; `vmap` makes batches outside.
+"""
 
 from prudent.networks.decoder import Decoder as Decoder
 from prudent.networks.decoder import Distributions as Distributions

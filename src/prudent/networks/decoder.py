@@ -10,7 +10,7 @@ from prudent.networks.layers import Layers, Width, two_widths
 from prudent.networks.layout import Group, GroupedCells, Layout, at_bounds
 
 SMALLEST_SCALE = 0.02
-"""Of a standardised attribute: a density may not run to infinity on a column with repeated values."""
+"""Of a standardised attribute: without it the density would grow without limit on repeated values."""
 SMALLEST_BOUNDED_SCALE = 0.05
 
 
@@ -20,8 +20,8 @@ class Numbers(eqx.Module):
     mean: Float[Array, " attribute"]
     scale: Float[Array, " attribute"]
 
-    def log_prob(self, own: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        return -0.5 * ((own - self.mean) / self.scale) ** 2 - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+    def log_prob(self, cells: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        return -0.5 * ((cells - self.mean) / self.scale) ** 2 - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
 
     def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
         return self.mean + self.scale * ndtri(uniform)
@@ -37,7 +37,7 @@ class Numbers(eqx.Module):
 
 
 class Bounded(eqx.Module):
-    """Independent Gaussians censored at both bounds (a two-sided tobit): what would fall beyond lies on the bound.
+    """Independent Gaussians censored at both bounds (two-sided tobit): values beyond a bound are recorded on it.
 
     So a bound has a probability, Φ((low − μ)/σ) or Φ((μ − high)/σ), and there is a density between the bounds.
     """
@@ -47,11 +47,11 @@ class Bounded(eqx.Module):
     low: Float[Array, " attribute"]
     high: Float[Array, " attribute"]
 
-    def log_prob(self, own: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        at_low, at_high = at_bounds(own, self.low, self.high)
+    def log_prob(self, cells: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        at_low, at_high = at_bounds(cells, self.low, self.high)
         on_bound = at_low | at_high
-        # on a bound the density is not used, and the mean in its place keeps its gradient finite
-        density = Numbers(self.mean, self.scale).log_prob(jnp.where(on_bound, self.mean, own))
+        # on a bound the density is not used; the mean in place of the cell keeps the gradient finite
+        density = Numbers(self.mean, self.scale).log_prob(jnp.where(on_bound, self.mean, cells))
         beyond = jnp.where(at_low, self.low - self.mean, self.mean - self.high) / self.scale
         return jnp.where(on_bound, _log_tail(beyond), density)
 
@@ -69,11 +69,11 @@ class Bounded(eqx.Module):
 
 
 def _log_tail(steps: Array) -> Array:
-    """log Φ; far out by its asymptotic series, since the derivative of JAX's own has no digits left there."""
-    far = steps < -50.0
-    near = log_ndtr(jnp.where(far, 0.0, steps))
-    out = jnp.where(far, steps, -1.0)
-    return jnp.where(far, -0.5 * out**2 - jnp.log(-out) - 0.5 * jnp.log(2 * jnp.pi) - out**-2, near)
+    """log Φ; far out by its asymptotic series, where the derivative of JAX's log_ndtr has no accurate digits."""
+    is_far = steps < -50.0
+    near = log_ndtr(jnp.where(is_far, 0.0, steps))
+    far = jnp.where(is_far, steps, -1.0)
+    return jnp.where(is_far, -0.5 * far**2 - jnp.log(-far) - 0.5 * jnp.log(2 * jnp.pi) - far**-2, near)
 
 
 class Levels(eqx.Module):
@@ -81,8 +81,8 @@ class Levels(eqx.Module):
 
     log_probabilities: Float[Array, "attribute level"]
 
-    def log_prob(self, own: Float[Array, "attribute level"]) -> Float[Array, " attribute"]:
-        return jnp.sum(jnp.where(own > 0, own * self.log_probabilities, 0.0), axis=1)
+    def log_prob(self, cells: Float[Array, "attribute level"]) -> Float[Array, " attribute"]:
+        return jnp.sum(jnp.where(cells > 0, cells * self.log_probabilities, 0.0), axis=1)
 
     def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, "attribute level"]:
         """A hard draw whose gradient is that of the probabilities (straight-through)."""
@@ -104,7 +104,7 @@ Distributions = tuple[Distribution, ...]
 
 
 class Decoder(eqx.Module):
-    """p(x | z): a network and one head per group of attributes.
+    """p(x | z): a network and one output layer (head) per group of attributes.
 
     real and positive: Gaussian (of the logarithm); bounded: Gaussian censored at the bounds; count: negative binomial;
     categorical: softmax; ordinal: cumulative logit. Every head also has a linear path from z, so that a
@@ -117,7 +117,7 @@ class Decoder(eqx.Module):
 
     def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
         keys = jax.random.split(key, len(layout.groups) + 1)
-        # the encoder's widths in the other order
+        # the encoder's widths in reverse order
         last, first = two_widths(width)
         self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
         sizes = [_head_size(group) for group in layout.groups]
@@ -157,7 +157,7 @@ def _ordinal(group: Group, outputs: Array, constants: Array) -> Array:
     """Cumulative logit: P(level ≤ k) = sigmoid(threshold_k − η), thresholds rising."""
     steps = jax.nn.softplus(constants[:, 1:] + 0.5)
     thresholds = jnp.concatenate([constants[:, :1] - 1.0, constants[:, :1] - 1.0 + jnp.cumsum(steps, axis=1)], axis=1)
-    # thresholds beyond an attribute's own last level are padding: everything lies below them
+    # thresholds beyond an attribute's last level are padding: every level lies below them
     beyond = group.present[:, 1:] == 0
     cumulative = jnp.where(beyond, 1.0, jax.nn.sigmoid(thresholds - outputs[:, None]))
     edges = jnp.pad(jnp.pad(cumulative, ((0, 0), (1, 0))), ((0, 0), (0, 1)), constant_values=1.0)
@@ -169,7 +169,7 @@ def _negative_binomial(group: Group, outputs: Array, constants: Array) -> Array:
     raw_mean, log_size = outputs.reshape(2, group.size)
     level = jnp.arange(group.levels, dtype=outputs.dtype)[None, :]
     size = jnp.exp(jnp.clip(log_size + 2.0, -4.0, 8.0))[:, None]
-    # level_values are (log1p(level) - location) / scale; undoing that starts the mean at the column's own
+    # level_values are (log1p(level) - location) / scale; undoing that makes the initial mean that of the column
     scale = jnp.log(2.0) / (group.level_values[:, 1] - group.level_values[:, 0])
     log_mean = jnp.clip(scale * (raw_mean - group.level_values[:, 0]), -8.0, 6.0)[:, None]
     log_total = jnp.logaddexp(log_mean, jnp.log(size))
@@ -183,8 +183,8 @@ def log_prob(distributions: Distributions, cells: GroupedCells, counted: tuple[A
     """log p(cells | z), over the cells that are counted."""
     return sum(
         (
-            jnp.sum(jnp.where(mask, distribution.log_prob(own), 0.0))
-            for distribution, own, mask in zip(distributions, cells, counted, strict=True)
+            jnp.sum(jnp.where(mask, distribution.log_prob(group_cells), 0.0))
+            for distribution, group_cells, mask in zip(distributions, cells, counted, strict=True)
         ),
         jnp.zeros(()),
     )
@@ -199,10 +199,10 @@ def mode(distributions: Distributions) -> GroupedCells:
 
 
 def centre(distribution: Distribution, weights: Float[Array, " sample"]) -> Array:
-    """The middle of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level.
+    """The centre of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level.
 
-    Of bounded numbers the mean of what each component has in its middle; but a bound that has most of the probability
-    is the middle itself: a mean a little off it would be a number that is hardly ever seen.
+    Of bounded numbers it is the mean of the components' clipped means, except that a bound with most of the probability
+    is the centre itself: a mean a little off the bound would be a number that hardly ever occurs.
     """
     if isinstance(distribution, Numbers):
         return weights @ distribution.mean
@@ -212,14 +212,15 @@ def centre(distribution: Distribution, weights: Float[Array, " sample"]) -> Arra
     return jax.nn.one_hot(jnp.argmax(mixture, axis=1), mixture.shape[1])
 
 
-def _bounded_centre(own: Bounded, weights: Float[Array, " sample"]) -> Array:
-    low, high = own.low[0], own.high[0]
-    middle = jnp.clip(weights @ jnp.clip(own.mean, own.low, own.high), low, high)
-    middle = jnp.where(weights @ ndtr((own.low - own.mean) / own.scale) > 0.5, low, middle)
-    return jnp.where(weights @ ndtr((own.mean - own.high) / own.scale) > 0.5, high, middle)
+def _bounded_centre(samples: Bounded, weights: Float[Array, " sample"]) -> Array:
+    low, high = samples.low[0], samples.high[0]
+    middle = jnp.clip(weights @ jnp.clip(samples.mean, samples.low, samples.high), low, high)
+    middle = jnp.where(weights @ ndtr((samples.low - samples.mean) / samples.scale) > 0.5, low, middle)
+    return jnp.where(weights @ ndtr((samples.mean - samples.high) / samples.scale) > 0.5, high, middle)
 
 
 def natural(distributions: Distributions) -> tuple[Float[Array, " statistic"], Float[Array, ""]]:
     """Coefficients and constant with log p(x | z) = coefficients · layout.statistics(x) + constant."""
-    parts = [distribution.natural() for distribution in distributions]
-    return jnp.concatenate([c.reshape(-1) for c, _ in parts]), sum((jnp.sum(k) for _, k in parts), jnp.zeros(()))
+    naturals = [distribution.natural() for distribution in distributions]
+    coefficients = jnp.concatenate([of_group.reshape(-1) for of_group, _ in naturals])
+    return coefficients, sum((jnp.sum(constant) for _, constant in naturals), jnp.zeros(()))

@@ -1,4 +1,4 @@
-"""Quasi-random points: the same for every record, so that advice does not depend on who else is asked about."""
+"""Quasi-random points, the same for every record, so that advice does not depend on the other rows of a table."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""A plain network of linear layers with silu between them; its hidden layers may differ in width."""
+"""A feed-forward network: linear layers with silu between them; hidden layers may differ in width."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ def two_widths(width: Width) -> tuple[int, int]:
 
 
 class Layers(eqx.Module):
-    """Linear layers of the given widths, from `inputs` to `outputs`; `last` is applied to what comes out."""
+    """Linear layers of the given widths, from `inputs` to `outputs`; `last` is applied to the output."""
 
     layers: tuple[eqx.nn.Linear, ...]
     last: Callable[[Array], Array] = eqx.field(static=True)
@@ -37,11 +37,11 @@ class Layers(eqx.Module):
         self.last = last
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
-        """What the last layer reads."""
-        found = inputs
+        """The features that the last layer reads."""
+        features = inputs
         for layer in self.layers[:-1]:
-            found = jax.nn.silu(layer(found))
-        return found
+            features = jax.nn.silu(layer(features))
+        return features
 
     def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " output"]:
         return self.last(self.layers[-1](self.hidden(inputs)))

@@ -1,4 +1,4 @@
-"""How the attributes of a record are grouped for the networks: numbers together, levels together."""
+"""How the attributes of a record are grouped for the networks: attributes of the same likelihood together."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ GROUPS = ("continuous", "bounded", "ordinal", "count", "categorical")
 _GROUP_OF = {"real": "continuous", "positive": "continuous"}
 
 AT_BOUND = 1e-4
-"""Of the range: numbers this close to a bound lie on it, so that rounding does not lift them off."""
+"""Share of the range: numbers this close to a bound count as on it, so that rounding does not move them off."""
 
 
 class Group(eqx.Module):
@@ -48,7 +48,7 @@ class Group(eqx.Module):
 
 
 class Layout(eqx.Module):
-    """The groups of a schema, and the ways between encoded values and cells. All for one record."""
+    """The groups of a schema, and conversions between encoded values and grouped cells, all for one record."""
 
     groups: tuple[Group, ...]
     attributes: int = eqx.field(static=True)
@@ -57,37 +57,39 @@ class Layout(eqx.Module):
         """Split encoded values into groups; discrete ones become one-hot at the nearest level."""
         result = []
         for group in self.groups:
-            own = values[jnp.array(group.attributes)]
+            cells = values[jnp.array(group.attributes)]
             if group.discrete:
-                distance = jnp.where(group.present > 0, jnp.abs(own[:, None] - group.level_values), jnp.inf)
-                own = jnp.eye(group.levels)[jnp.argmin(distance, axis=1)]
-            result.append(own)
+                distance = jnp.where(group.present > 0, jnp.abs(cells[:, None] - group.level_values), jnp.inf)
+                cells = jnp.eye(group.levels)[jnp.argmin(distance, axis=1)]
+            result.append(cells)
         return tuple(result)
 
     def values(self, cells: GroupedCells) -> Float[Array, " attribute"]:
         """Put groups back into one vector of encoded values."""
-        parts = [encoded_values(group, own) for group, own in zip(self.groups, cells, strict=True)]
+        by_group = [encoded_values(group, of_group) for group, of_group in zip(self.groups, cells, strict=True)]
         order = np.argsort(np.concatenate([group.attributes for group in self.groups]))
-        return jnp.concatenate(parts)[order]
+        return jnp.concatenate(by_group)[order]
 
     def inputs(self, cells: GroupedCells) -> Float[Array, " input"]:
-        """What a plain network sees of a complete record: numbers as they are, categories one-hot."""
-        parts = [
-            own.reshape(-1) if group.embedded else encoded_values(group, own)
-            for group, own in zip(self.groups, cells, strict=True)
+        """A complete record as the input of a feed-forward network: numbers as they are, categories one-hot."""
+        by_group = [
+            of_group.reshape(-1) if group.embedded else encoded_values(group, of_group)
+            for group, of_group in zip(self.groups, cells, strict=True)
         ]
-        return jnp.concatenate(parts)
+        return jnp.concatenate(by_group)
 
     @property
     def input_size(self) -> int:
         return sum(group.size * group.levels if group.embedded else group.size for group in self.groups)
 
     def statistics(self, cells: GroupedCells) -> Float[Array, " statistic"]:
-        """What log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot.
+        """The statistics that log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot.
 
         Of bounded numbers: [x², x, 1] between the bounds, [1] on the low one, [1] on the high one.
         """
-        return jnp.concatenate([_statistics(group, own) for group, own in zip(self.groups, cells, strict=True)])
+        return jnp.concatenate(
+            [_statistics(group, of_group) for group, of_group in zip(self.groups, cells, strict=True)]
+        )
 
     @property
     def bounds(self) -> tuple[Float[Array, " attribute"], Float[Array, " attribute"]]:
@@ -99,36 +101,37 @@ class Layout(eqx.Module):
         return jnp.asarray(low), jnp.asarray(high)
 
     def split(self, per_attribute: Array) -> tuple[Array, ...]:
-        """Any per-attribute vector (a mask, uniforms), by group."""
+        """Split any per-attribute vector (a mask, uniforms) by group."""
         return tuple(per_attribute[jnp.array(group.attributes)] for group in self.groups)
 
     def hold(self, observed: tuple[Array, ...], known: GroupedCells, drawn: GroupedCells) -> GroupedCells:
-        """Observed cells stay what they are; only gaps take the drawn value."""
+        """Observed cells keep their value; only gaps take the drawn one."""
         return tuple(
             jnp.where(seen[:, None] if group.discrete else seen, old, new)
             for group, seen, old, new in zip(self.groups, observed, known, drawn, strict=True)
         )
 
 
-def encoded_values(group: Group, own: Array) -> Array:
-    return jnp.sum(own * group.level_values, axis=1) if group.discrete else own
+def encoded_values(group: Group, cells: Array) -> Array:
+    """The cells of one group as one encoded value per attribute."""
+    return jnp.sum(cells * group.level_values, axis=1) if group.discrete else cells
 
 
-def _statistics(group: Group, own: Array) -> Array:
+def _statistics(group: Group, cells: Array) -> Array:
     if group.discrete:
-        return own.reshape(-1)
+        return cells.reshape(-1)
     if group.name != "bounded":
-        return jnp.stack([own**2, own], axis=1).reshape(-1)
-    at_low, at_high = at_bounds(own, *group.level_values.T)
+        return jnp.stack([cells**2, cells], axis=1).reshape(-1)
+    at_low, at_high = at_bounds(cells, *group.level_values.T)
     between = jnp.where(at_low | at_high, 0.0, 1.0)
-    parts = [between * own**2, between * own, between, at_low.astype(own.dtype), at_high.astype(own.dtype)]
-    return jnp.stack(parts, axis=1).reshape(-1)
+    inside = [between * cells**2, between * cells, between]
+    return jnp.stack([*inside, at_low.astype(cells.dtype), at_high.astype(cells.dtype)], axis=1).reshape(-1)
 
 
-def at_bounds(own: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Which numbers lie on the low bound and which on the high one; what is beyond a bound lies on it."""
+def at_bounds(cells: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Which numbers lie on the low bound and which on the high one; numbers beyond a bound count as on it."""
     margin = AT_BOUND * (high - low)
-    return own <= low + margin, own >= high - margin
+    return cells <= low + margin, cells >= high - margin
 
 
 def _level_values(column: Column) -> np.ndarray:

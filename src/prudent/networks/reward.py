@@ -11,28 +11,28 @@ from prudent.networks.layers import Layers, Width, two_widths
 
 LOG_NOISE = (-4.0, 2.0)
 NEIGHBOURHOOD = 0.3
-"""How far apart ordered actions may be and still be alike, as a share of the way from the first to the last."""
-OWN_SHARE = 0.05
-"""The share of an ordered action's reward that its neighbours say nothing of."""
+"""The distance over which ordered actions are correlated, as a share of that from the first to the last."""
+INDEPENDENT_SHARE = 0.05
+"""The share of the variance of an ordered action's reward that is independent of its neighbours."""
 
 
 def neighbour_mixing(actions: int) -> np.ndarray:
-    """A square root of the correlation between ordered actions before anything is learnt: [action, action].
+    """A square root (Cholesky) of the prior correlation between the rewards of ordered actions, [action, action].
 
-    >>> [[f"{one:.2f}" for one in row] for row in neighbour_mixing(3) @ neighbour_mixing(3).T]
+    >>> [[f"{correlation:.2f}" for correlation in row] for row in neighbour_mixing(3) @ neighbour_mixing(3).T]
     [['1.00', '0.24', '0.00'], ['0.24', '1.00', '0.24'], ['0.00', '0.24', '1.00']]
     """
     places = np.linspace(0, 1, actions)
     apart = (places[:, None] - places[None, :]) / NEIGHBOURHOOD
-    own = OWN_SHARE * np.eye(actions)
-    return np.linalg.cholesky((1 - OWN_SHARE) * np.exp(-0.5 * apart**2) + own).astype(np.float32)
+    independent = INDEPENDENT_SHARE * np.eye(actions)
+    return np.linalg.cholesky((1 - INDEPENDENT_SHARE) * np.exp(-0.5 * apart**2) + independent).astype(np.float32)
 
 
 class RewardNetwork(eqx.Module):
     """θ(x, ·) for all actions at once: a shared network plus a linear path, and the noise of single rewards.
 
-    ordered: the network's outputs are mixed so that neighbouring actions begin alike and what one row teaches of an
-        action moves its neighbours too; any θ can still be learnt. varying_noise: the noise depends on the record.
+    ordered: the network's outputs are mixed so that neighbouring actions begin similar and what one row teaches about
+        an action moves its neighbours too; any θ can still be learnt. varying_noise: the noise depends on the record.
     """
 
     network: Layers
@@ -66,7 +66,7 @@ class RewardNetwork(eqx.Module):
         return jnp.asarray(neighbour_mixing(len(outputs))) @ outputs if self.ordered else outputs
 
     def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
-        """What the last layer reads, and a constant: θ(x, a) is nearly linear in it."""
+        """The features that the last layer reads, and a constant: θ(x, a) is nearly linear in them."""
         return jnp.append(self.network.hidden(inputs), 1.0)
 
     def noise(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
@@ -84,11 +84,11 @@ class RewardNetwork(eqx.Module):
 
 
 class TypeNetwork(eqx.Module):
-    """Latent classes: every record is of one of a few types, and a type has its own mean reward for every action.
+    """Latent classes: every record is of one of a few types, and each type has a mean reward for every action.
 
     The network says how likely each type is given the complete record; `profiles` are the types' rewards. The reward
-    of an action is then a mixture, p(R | x, a) = Σ_k p(k | x) N(R; v_k(a), σ_a²), so that one logged reward tells which
-    types a record may be of, and with that something about the actions that were not taken.
+    of an action is then a mixture, p(R | x, a) = Σ_k p(k | x) N(R; v_k(a), σ_a²), so that one logged reward is
+    evidence about the type of a record, and thereby about the actions that were not taken.
     """
 
     network: Layers

@@ -1,4 +1,4 @@
-"""The set encoder of the partial VAE: only what was observed speaks, in any number and any order."""
+"""The set encoder of the partial VAE: reads the observed cells alone, in any number and any order."""
 
 import equinox as eqx
 import jax
@@ -9,11 +9,11 @@ from prudent.networks.layers import Layers, Width, two_widths
 from prudent.networks.layout import GroupedCells, Layout, encoded_values
 
 MANY_ATTRIBUTES = 64
-"""Beyond as many the sum over attributes is scaled down, so that a wide table starts like a narrow one."""
+"""With more attributes than this their sum is scaled down, so that a wide table starts like a narrow one."""
 
 
 class GaussianPosterior(eqx.Module):
-    """q(z | x̃): Gaussian with a lower-triangular factor, so that latent coordinates may lean on each other."""
+    """q(z | x̃): Gaussian with a lower-triangular factor, so that latent coordinates may be correlated."""
 
     mean: Float[Array, " latent"]
     factor: Float[Array, "latent latent"]
@@ -22,7 +22,7 @@ class GaussianPosterior(eqx.Module):
         return self.mean + self.factor @ normal
 
     def log_prob_of_draw(self, normal: Float[Array, " latent"]) -> Float[Array, ""]:
-        """The density at `draw(normal)`: known from the noise alone, without solving."""
+        """The log-density at `draw(normal)`, from the noise alone, without solving a linear system."""
         return standard_normal_log_prob(normal) - jnp.sum(jnp.log(jnp.diagonal(self.factor)))
 
 
@@ -33,8 +33,8 @@ def standard_normal_log_prob(value: Float[Array, " size"]) -> Float[Array, ""]:
 class SetEncoder(eqx.Module):
     """PointNet-plus encoder (paper III-A; EDDI, Ma et al. 2019).
 
-    The token of attribute j is [x_j, x_j·e_j, b_j]: the plain x_j and the bias b_j tell an observed zero from a gap,
-    which x_j·e_j alone cannot. A category's token is its own embedding row and b_j. Tokens pass a shared net h, are
+    The token of attribute j is [x_j, x_j·e_j, b_j]: x_j itself and the bias b_j tell an observed zero from a gap,
+    which x_j·e_j alone cannot. A category's token is its embedding row and b_j. Tokens pass a shared net h, are
     summed over what was observed, and a network f turns the sum (and `context`, an action say) into q(z | x̃).
 
     h is a linear layer with relu. Where it is not `rectified` the sum over attributes is a matrix product, which makes
@@ -74,20 +74,20 @@ class SetEncoder(eqx.Module):
         self.latent, self.rectified = latent, rectified
 
     def summary(self, layout: Layout, cells: GroupedCells, observed: tuple[Array, ...]) -> Float[Array, " summary"]:
-        """g(h(s₁), …, h(s_|O|)): the sum over observed attributes of the shared net's answer."""
+        """g(h(s₁), …, h(s_|O|)): the sum over observed attributes of the shared net's output."""
         total = jnp.zeros(self.shared.out_features)
-        for group, own, seen, embedding, bias in zip(
+        for group, group_cells, seen, embedding, bias in zip(
             layout.groups, cells, observed, self.embeddings, self.biases, strict=True
         ):
             constant, slope = self._brackets(embedding, bias)
-            own = own if group.embedded else encoded_values(group, own)
+            inputs = group_cells if group.embedded else encoded_values(group, group_cells)
             if self.rectified:
-                moved = jnp.einsum("jc,jch->jh", own, slope) if group.embedded else own[:, None] * slope
+                moved = jnp.einsum("jc,jch->jh", inputs, slope) if group.embedded else inputs[:, None] * slope
                 total = total + jnp.sum(jnp.where(seen[:, None], jax.nn.relu(moved + constant), 0.0), axis=0)
             else:
-                shown = jnp.where(seen[:, None] if group.embedded else seen, own, 0.0)
+                shown = jnp.where(seen[:, None] if group.embedded else seen, inputs, 0.0)
                 total = total + jnp.tensordot(shown, slope, shown.ndim) + seen.astype(constant.dtype) @ constant
-        # the sum grows with the number of summands, and would drown the network that reads it
+        # the sum grows with the number of attributes and would saturate the network that reads it
         return total / max(layout.attributes / MANY_ATTRIBUTES, 1.0)
 
     def _brackets(self, embedding: Array, bias: Array) -> tuple[Array, Array]:
@@ -110,6 +110,6 @@ class SetEncoder(eqx.Module):
         outputs = self.network(summary if context is None else jnp.concatenate([summary, context]))
         mean, log_scale, lower = jnp.split(outputs, [self.latent, 2 * self.latent])
         rows, columns = jnp.tril_indices(self.latent, -1)
-        # softly bounded, so that neither a collapsed nor an exploding proposal can poison the importance weights
+        # softly bounded, so that neither a collapsed nor an exploding proposal can spoil the importance weights
         scale = jnp.exp(4.0 * jnp.tanh(log_scale / 4.0))
         return GaussianPosterior(mean, jnp.diag(scale).at[rows, columns].set(lower))

@@ -14,23 +14,33 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from prudent.errors import InputProblem, is_number, is_whole, require
+from prudent.errors import InputProblem, check, number, whole
 from prudent.networks.layout import Layout
 from prudent.progress import tracked
 
-# A program that runs once and briefly costs little but its compilation: a third of the time, and the same bits.
+# For a program that runs once and briefly: compiles in a third of the time and gives the same bits.
 RUN_ONCE = {"xla_backend_optimization_level": 1}
 
 Network = Any
 Record = Any
 Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, ""], Float[Array, ""]]]
-"""(network, one record, its uniforms, a uniform per attribute that says what to hide) -> (what to minimise, what to
-judge by on held-out records)."""
+"""(network, one record, its uniforms, a uniform per attribute that decides what to hide) -> (the training loss, the
+criterion for held-out records)."""
+
+_RULES = {
+    "batch": whole(1),
+    "rounds": whole(1),
+    "steps_per_round": whole(1),
+    "patience": whole(1),
+    "learning_rate": number(0, ends="()"),
+    "clip": number(0, ends="()"),
+    "weight_decay": number(0),
+}
 
 
 @dataclass(frozen=True)
 class Training:
-    """How long and how fast. A round is `steps_per_round` steps; after each the held-out bound is looked at."""
+    """How long and how fast to train. A round is `steps_per_round` steps, then the criterion on held-out rows."""
 
     learning_rate: float = 3e-3
     batch: int = 128
@@ -41,14 +51,7 @@ class Training:
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("batch", "rounds", "steps_per_round", "patience"):
-            value = getattr(self, name)
-            require(is_whole(value, 1), "Training", name, "be a whole number of at least 1", value)
-        for name in ("learning_rate", "clip"):
-            value = getattr(self, name)
-            require(is_number(value) and value > 0, "Training", name, "be a number above 0", value)
-        decay = self.weight_decay
-        require(is_number(decay) and decay >= 0, "Training", "weight_decay", "be a number of at least 0", decay)
+        check("Training", _RULES, vars(self))
 
 
 class Trained(NamedTuple):
@@ -67,7 +70,7 @@ class _State(NamedTuple):
 
 
 def use_compilation_cache() -> None:
-    """Keep compiled programs between runs, unless the user has chosen a place (or none) already."""
+    """Keep compiled programs between runs, unless the user has already chosen a place for them (or none)."""
     if jax.config.values["jax_compilation_cache_dir"] is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(base / "prudent" / "xla"))
@@ -75,7 +78,7 @@ def use_compilation_cache() -> None:
 
 
 class Members(eqx.Module):
-    """Independently trained networks of one architecture: arrays with a leading member axis, and what they share."""
+    """Independently trained networks of one architecture: arrays with a leading member axis, and the shared rest."""
 
     arrays: Any
     shared: Any
@@ -94,7 +97,7 @@ class Members(eqx.Module):
 
 
 def split_trainable(network: Network) -> tuple[Any, Any]:
-    """What the optimiser may move, and the rest: a Layout describes the table and is never trained."""
+    """The arrays that are trained, and the rest: a Layout describes the table and is never trained."""
     trainable = jax.tree.map(
         lambda leaf: eqx.is_inexact_array(leaf) and not isinstance(leaf, Layout),
         network,
@@ -111,7 +114,7 @@ def untrained(make: Callable[[PRNGKeyArray], Network], members: int) -> Members:
 
 def initialise(make: Callable[[PRNGKeyArray], Network], members: int, seed: int) -> Members:
     keys = jax.random.split(jax.random.key(seed), members)
-    # under jit even for what members share: op by op, drawing one network's arrays costs seconds
+    # under jit even for the shared rest: op by op, drawing one network's arrays takes seconds
     shared = eqx.filter_jit(lambda key: split_trainable(make(key))[1])(keys[0])
     drawn = jax.jit(jax.vmap(lambda key: split_trainable(make(key))[0]), compiler_options=RUN_ONCE)
     return Members(drawn(keys), shared)
@@ -275,7 +278,7 @@ def train(
             break
     if not np.isfinite(history).any(axis=0).all():
         raise InputProblem(
-            "Training found no finite bound on held-out rows; some cells are probably extreme. Look at the ranges that "
-            "'prudent inspect' shows, and leave such a column out or correct it."
+            "Training reached no finite bound on held-out rows; some cells are probably extreme. Look at the ranges "
+            "that 'prudent inspect' shows, and leave such a column out or correct it."
         )
     return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round, np.sort(held))
