@@ -195,7 +195,7 @@ def test_estimates_from_exact_completions_agree_with_exact_values(world):
     gaps = ~sample.observed
     for estimate, strategy, settings, off in (
         (found.expected, "expected", {}, 0.05),
-        (found.own, "tail", {"risk": 0.2}, 0.15),
+        (found.strategy, "tail", {"risk": 0.2}, 0.15),
         (found.worst, "conservative", {"risk": 0.1}, 0.5),
     ):
         exact = world.value_of_measuring(sample, strategy=strategy, **settings)[gaps]

@@ -1,12 +1,12 @@
-"""The laws of prudent as functions to run on one's own strategy, model or policy.
+"""The laws of prudent as functions that you can run on a strategy, model or policy that you wrote yourself.
 
 >>> from prudent import TailAverse
 >>> from prudent.checks import check_strategy
 >>> check_strategy(TailAverse(risk=0.1))
 
 `check_strategy(strategy)` needs nothing else; `check_model(fitted, frame)` and `check_policy(policy, frame)` try a
-table of cases. Each law is also a function of its own, whose docstring has the law's number. A law that does not hold
-raises `LawBroken` with a sentence.
+table of cases. Each law is also a separate function, whose docstring has the law's number. A law that does not hold
+raises `LawBroken`, whose message says what was seen.
 """
 
 from prudent.checks.law import LawBroken

@@ -39,9 +39,9 @@ def observed_cells_never_change(policy: Policy, encoded: Encoded) -> None:
 
 
 def complete_records_have_one_price(policy: Policy, encoded: Encoded) -> None:
-    """Law 1: with nothing missing all completions are the record and price every action alike.
+    """Law 1: with nothing missing all completions equal the record and have the same prices.
 
-    A model with types stays unsure which type a complete record is of, and says so.
+    A model with types may still be uncertain which type a complete record belongs to.
     """
     for values, observed in _records(_head(encoded, 3)):
         whole = np.asarray(policy.pricing.detail(values, observed)[0].values[0])
@@ -51,7 +51,7 @@ def complete_records_have_one_price(policy: Policy, encoded: Encoded) -> None:
             continue
         prices = np.asarray(table.prices)
         hold(close(prices, np.broadcast_to(prices[:1], prices.shape)), 1, "a complete record has more than one price.")
-        hold(close(table.action_entropy, 0.0), 1, "the best action of a complete record is unsure.")
+        hold(close(table.action_entropy, 0.0), 1, "the best action of a complete record is uncertain.")
 
 
 def most_likely_completion_is_first(policy: Policy, encoded: Encoded) -> None:
@@ -63,10 +63,10 @@ def most_likely_completion_is_first(policy: Policy, encoded: Encoded) -> None:
 
 
 def weights_sum_to_one(policy: Policy, encoded: Encoded) -> None:
-    """Law 7: the completions' weights sum to one, and x̂, which is no draw, has none."""
+    """Law 7: the completions' weights sum to one, and x̂, which is not a draw, has none."""
     for values, observed in _records(encoded):
         log_weights = np.asarray(policy.pricing.detail(values, observed)[0].log_weights, np.float64)
-        hold(not np.isnan(log_weights).any(), 7, "a completion's log-weight is no number.")
+        hold(not np.isnan(log_weights).any(), 7, "a completion's log-weight is not a number.")
         hold(close(np.exp(log_weights).sum(), 1.0), 7, f"the weights sum to {np.exp(log_weights).sum()}.")
         hold(np.isneginf(log_weights[0]) or len(log_weights) == 1, 7, "x̂ counts as a draw.")
 
@@ -85,9 +85,9 @@ def row_alone_is_row_in_batch(policy: Policy, encoded: Encoded) -> None:
     for row, (values, observed) in enumerate(_records(encoded)):
         alone = policy.pricing.detail(values, observed)[1]
         for name in ("prices", "log_weights", "log_density"):
-            one, other = np.asarray(getattr(alone, name)), np.asarray(getattr(batch, name)[row])
-            same = close(np.where(np.isneginf(one), -1e9, one), np.where(np.isneginf(other), -1e9, other), 1e-3)
-            hold(same, 4, f"the {name} of row {row} alone are not those it has in a batch.")
+            by_itself, in_batch = np.asarray(getattr(alone, name)), np.asarray(getattr(batch, name)[row])
+            by_itself, in_batch = (np.where(np.isneginf(array), -1e9, array) for array in (by_itself, in_batch))
+            hold(close(by_itself, in_batch, 1e-3), 4, f"the {name} of row {row} alone are not those it has in a batch.")
 
 
 def encoder_keeps_its_laws(policy: Policy, encoded: Encoded) -> None:
@@ -133,7 +133,7 @@ _OTHER_PROCESS = """
 import pickle, sys
 import numpy as np
 import prudent
-from prudent.schema import Encoded
+from prudent.table import Encoded
 
 def refuse(*_, **__):
     raise SystemExit("pickle was used")
@@ -144,16 +144,16 @@ fitted = prudent.load(folder + "/model")
 cases = np.load(folder + "/cases.npz", allow_pickle=False)
 sampling = prudent.Search(steps=0)
 policy = fitted.policy(prudent.Conservative(risk=0.05), completions=completions, search=sampling, seed=seed)
-judged = policy.chooser.score(Encoded(cases["values"], cases["observed"], [""] * len(cases["values"])))
-np.savez(folder + "/judged.npz", **judged._asdict())
+scored = policy.chooser.score(Encoded(cases["values"], cases["observed"], [""] * len(cases["values"])))
+np.savez(folder + "/scored.npz", **scored._asdict())
 """
 
 
 def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: int = 64, seed: int = 0) -> None:
     """Law 8: a saved model loads to bit-equal advice in another process, where unpickling is forbidden."""
     encoded = fitted.schema.encode(frame)
-    own = {"completions": completions, "seed": seed, "search": Search(steps=0)}
-    judged = fitted.policy(Conservative(risk=0.05), **own).chooser.score(encoded)
+    options = {"completions": completions, "seed": seed, "search": Search(steps=0)}
+    scored = fitted.policy(Conservative(risk=0.05), **options).chooser.score(encoded)
     with tempfile.TemporaryDirectory() as folder:
         fitted.save(Path(folder) / "model")
         np.savez(Path(folder) / "cases.npz", values=encoded.values, observed=encoded.observed)
@@ -163,9 +163,9 @@ def saved_model_gives_the_same_advice(fitted: Fitted, frame: Any, completions: i
             environment["JAX_COMPILATION_CACHE_DIR"] = str(cache)
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
         hold(done.returncode == 0, 8, f"the other process failed: {done.stderr.strip()[-2000:]}")
-        with np.load(Path(folder) / "judged.npz", allow_pickle=False) as other:
-            for name, own in judged._asdict().items():
-                hold(np.array_equal(own, other[name]), 8, f"'{name}' differs after saving and loading.")
+        with np.load(Path(folder) / "scored.npz", allow_pickle=False) as elsewhere:
+            for name, here in scored._asdict().items():
+                hold(np.array_equal(here, elsewhere[name]), 8, f"'{name}' differs after saving and loading.")
 
 
 def _head(encoded: Encoded, rows: int) -> Encoded:

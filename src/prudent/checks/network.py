@@ -1,6 +1,7 @@
 """Laws of the parts: the set encoder, propensities, and similarity weights."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -33,8 +34,8 @@ def attributes_may_be_permuted(layout: Layout, encoder: SetEncoder, values: Arra
     observed = tuple(jnp.arange(group.size) % 3 != 2 for group in layout.groups)
     orders = [np.random.default_rng(0).permutation(group.size) for group in layout.groups]
 
-    def permuted(parts: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(part[order] for part, order in zip(parts, orders, strict=True))
+    def permuted(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(array[order] for array, order in zip(arrays, orders, strict=True))
 
     groups = tuple(
         Group(
@@ -48,18 +49,18 @@ def attributes_may_be_permuted(layout: Layout, encoder: SetEncoder, values: Arra
     moved = eqx.tree_at(
         lambda e: (e.embeddings, e.biases), encoder, (permuted(encoder.embeddings), permuted(encoder.biases))
     )
-    plain = _summary(encoder, layout, cells, observed)
-    other = _summary(moved, Layout(groups, layout.attributes), permuted(cells), permuted(observed))
-    hold(close(plain, other), 6, "permuting the attributes moved the encoder's summary.")
+    before = _summary(encoder, layout, cells, observed)
+    after = _summary(moved, Layout(groups, layout.attributes), permuted(cells), permuted(observed))
+    hold(close(before, after), 6, "permuting the attributes changed the encoder's summary.")
 
 
 def a_gap_adds_nothing(layout: Layout, encoder: SetEncoder, values: Array) -> None:
-    """Law 6: an unobserved attribute adds exactly nothing, whatever value stands in its cell."""
+    """Law 6: an unobserved attribute adds exactly nothing, whatever value its cell holds."""
     for attribute in range(layout.attributes):
         observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
-        one = _summary(encoder, layout, layout.cells(values), observed)
-        other = _summary(encoder, layout, layout.cells(values.at[attribute].add(1.0)), observed)
-        hold(jnp.array_equal(one, other), 6, f"what stands in the gap of attribute {attribute} moved the encoder.")
+        before = _summary(encoder, layout, layout.cells(values), observed)
+        after = _summary(encoder, layout, layout.cells(values.at[attribute].add(1.0)), observed)
+        hold(jnp.array_equal(before, after), 6, f"the value in the gap of attribute {attribute} changed the encoder.")
     nothing = layout.split(jnp.zeros(layout.attributes, bool))
     empty = _summary(encoder, layout, layout.cells(values), nothing)
     hold((empty == 0).all(), 6, "with nothing observed the encoder's summary is not zero.")
@@ -69,7 +70,7 @@ def zero_is_not_a_gap(layout: Layout, encoder: SetEncoder) -> None:
     """Law 6: an observed zero is not the same as a gap."""
     cells = layout.cells(jnp.zeros(layout.attributes))
     full = _summary(encoder, layout, cells, layout.split(jnp.ones(layout.attributes, bool)))
-    hold(bool((full != 0).any()), 6, "a record of observed zeros looks to the encoder like one of gaps.")
+    hold(bool((full != 0).any()), 6, "the encoder cannot distinguish a record of observed zeros from one of gaps.")
     for attribute in range(layout.attributes):
         observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
         less = _summary(encoder, layout, cells, observed)
@@ -81,14 +82,14 @@ def encoders_of(model: Any) -> list[tuple[Layout, SetEncoder]]:
     networks = getattr(model, "networks", None)
     if networks is None:
         return []
-    found = []
+    encoders = []
     for member in range(networks.count):
         arrays = jax.tree.map(lambda leaf, m=member: leaf[m], networks.arrays)
         network = eqx.combine(arrays, networks.shared)
-        parts = jax.tree.leaves(network, is_leaf=lambda leaf: isinstance(leaf, Layout | SetEncoder))
-        layouts = [part for part in parts if isinstance(part, Layout)]
-        found += [(layouts[0], part) for part in parts if isinstance(part, SetEncoder)]
-    return found
+        leaves = jax.tree.leaves(network, is_leaf=lambda leaf: isinstance(leaf, Layout | SetEncoder))
+        layouts = [leaf for leaf in leaves if isinstance(leaf, Layout)]
+        encoders += [(layouts[0], leaf) for leaf in leaves if isinstance(leaf, SetEncoder)]
+    return encoders
 
 
 def check_propensity(propensity: FittedPropensity) -> None:
@@ -101,8 +102,8 @@ def check_propensity(propensity: FittedPropensity) -> None:
         return
     sums = propensity.probabilities.sum(axis=1)
     hold(close(sums, np.ones_like(sums), 1e-9), 7, f"propensities sum to {sums.min()} … {sums.max()}, not to one.")
-    own = propensity.probabilities[acted, propensity.actions[acted]]
-    hold(close(own, taken, 1e-6), 7, "the propensity of the action taken is not its row's probability.")
+    of_action = propensity.probabilities[acted, propensity.actions[acted]]
+    hold(close(of_action, taken, 1e-6), 7, "the propensity of the action taken is not its row's probability.")
 
 
 def similarity_weights_sum_to_one(model: SimilarityModel, values: Array) -> None:
@@ -126,20 +127,19 @@ def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
     low, high = rewards.min() - 1e-3, rewards.max() + 1e-3
     for keys, constants in zip(logged.keys, logged.constants, strict=True):
         logits = np.asarray(keys, np.float64) @ np.asarray(query, np.float64) + np.asarray(constants, np.float64)
-        own = [np.asarray(logged.action) == action for action in range(model.actions)]
-        weights = _softmax(logits)
-        _hold_dense(
-            logged.prices(keys, constants, query, model.actions, True), [np.sum((weights * gain)[o]) for o in own]
-        )
-        # within an action its own softmax: in the common one the weights of a far action may vanish
-        parts = [_softmax(logits[o]) for o in own]
+        blocks = [np.asarray(logged.action) == action for action in range(model.actions)]
+        products = _softmax(logits) * gain
+        _hold_dense(logged.prices(keys, constants, query, model.actions, True), [np.sum(products[b]) for b in blocks])
+        # a softmax for each action: in the common one the weights of a dissimilar action may underflow
+        weights = [_softmax(logits[b]) for b in blocks]
+        dense = [np.sum(w * gain[b]) / np.sum(w * share[b]) for w, b in zip(weights, blocks, strict=True)]
         fractions = logged.prices(keys, constants, query, model.actions, False)
-        _hold_dense(fractions, [np.sum(p * gain[o]) / np.sum(p * share[o]) for p, o in zip(parts, own, strict=True)])
+        _hold_dense(fractions, dense)
         within = all(low <= price <= high for price in fractions.tolist())
         hold(within, 7, f"self-normalised prices {fractions.tolist()} leave the rewards, {low} to {high}.")
 
 
-def _hold_dense(streamed: Array, dense: list[float]) -> None:
+def _hold_dense(streamed: Array, dense: Sequence[float]) -> None:
     hold(close(dense, streamed, 1e-3), 7, f"streamed prices {streamed.tolist()} are not the dense {dense}.")
 
 

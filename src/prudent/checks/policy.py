@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,36 +41,25 @@ def one_row_or_many(policy: Policy, columns: Columns) -> None:
     order = np.random.default_rng(0).permutation(rows)
     many = np.arange(max(300, rows)) % rows
     for index in (order, order[: rows // 2 + 1], many, *(np.array([row]) for row in range(min(3, rows)))):
-        _hold_same(whole, index, policy.recommend(_take(columns, index)), 4, f"{len(index)} of {rows} rows were asked")
+        _hold_same(whole, index, policy.recommend(_take(columns, index)), 4, f"{len(index)} of {rows} rows are given")
 
 
 def same_question_same_answer(policy: Policy, columns: Columns) -> None:
-    """Law 5: the same policy, and another with the same seed, say the same, bit by bit."""
+    """Law 5: the same policy, and an equal one, give the same advice, bit by bit."""
     first = policy.recommend(columns)
-    twin = Policy(
-        policy.fitted,
-        policy.strategy,
-        completions=policy.completions,
-        floor=policy.floor,
-        fallback=policy.fallback,
-        doubt=policy.caution.doubt,
-        noise=policy.caution.noise,
-        costs=dict(zip(policy.fitted.action_labels, policy.caution.costs.tolist(), strict=True)),
-        search=policy.search,
-        seed=policy.seed,
-    )
+    twin = replace(policy)
     for again in (policy.recommend(columns), twin.recommend(columns)):
         hold(first.columns() == again.columns(), 5, "the same question got two answers.")
 
 
 def column_order_does_not_matter(policy: Policy, columns: Columns) -> None:
-    """Law 5: columns are found by name, so their order does not matter, and others change nothing."""
-    plain = policy.recommend(columns).columns()
+    """Law 5: columns are identified by name, so their order does not matter, and unknown columns change nothing."""
+    advice = policy.recommend(columns).columns()
     turned = policy.recommend(dict(reversed(columns.items()))).columns()
-    hold(plain == turned, 5, "the order of the columns changed the advice.")
+    hold(advice == turned, 5, "the order of the columns changed the advice.")
     rows = len(next(iter(columns.values())))
     more = policy.recommend({"a column of no use": list(range(rows)), **columns}).columns()
-    hold(plain == more, 5, "a column that the model does not know changed the advice.")
+    hold(advice == more, 5, "a column that the model does not know changed the advice.")
 
 
 def only_logged_actions(policy: Policy, columns: Columns) -> None:
@@ -116,7 +106,7 @@ def beyond_a_bound_is_the_bound(policy: Policy, columns: Columns) -> None:
             continue
         cells = list(columns[column.name])
         for bound, beyond in ((column.low, 2 * column.low - column.high), (column.high, 2 * column.high - column.low)):
-            at, outside = (policy.recommend({**columns, column.name: [own, *cells[1:]]}) for own in (bound, beyond))
+            at, outside = (policy.recommend({**columns, column.name: [value, *cells[1:]]}) for value in (bound, beyond))
             hold(column.name in outside.encoded.flags[0], 9, f"'{column.name}' was not flagged at {beyond:g}.")
             hold(column.name not in at.encoded.flags[0], 9, f"'{column.name}' was flagged at its bound {bound:g}.")
             _hold_same(at, np.arange(len(at)), outside, 9, f"'{column.name}' held {beyond:g} and not {bound:g}")
@@ -142,26 +132,18 @@ def c_near_one_agrees_with_imputation(policy: Policy, columns: Columns) -> None:
 
 
 def search_never_claims_more(policy: Policy, columns: Columns) -> None:
-    """Law 3: what a search finds is no better than what the draws alone show, and means do not change."""
+    """Law 3: a search only lowers the worst case that the draws alone show, and means do not change."""
     if not policy.searched:
         return
     encoded = policy.fitted.schema.encode(columns)
-    drawn = Policy(
-        policy.fitted,
-        policy.strategy,
-        completions=policy.completions,
-        doubt=policy.caution.doubt,
-        noise=policy.caution.noise,
-        search=Search(steps=0),
-        seed=policy.seed,
-    ).chooser.score(encoded)
+    drawn = replace(policy, search=Search(steps=0)).chooser.score(encoded)
     searched = policy.chooser.score(encoded)
     hold((searched.worst <= drawn.worst + 1e-5).all(), 3, "a search claims a better worst case than the draws.")
     hold(close(searched.expected, drawn.expected, 1e-5), 3, "a search changed an expected reward.")
 
 
 def bad_tables_get_a_sentence(policy: Policy, columns: Columns) -> None:
-    """Law 10: bad input is an InputProblem whose sentence names the column."""
+    """Law 10: bad input is an InputProblem that names the column."""
     for name in columns:
         sentence = _refusal(policy, {other: cells for other, cells in columns.items() if other != name})
         hold(name in sentence, 10, f"without column '{name}' the answer was {sentence!r}.")
@@ -194,19 +176,19 @@ def _take(columns: Columns, index: np.ndarray) -> Columns:
     return {name: [cells[row] for row in index] for name, cells in columns.items()}
 
 
-def _hold_same(whole: Advice, index: np.ndarray, part: Advice, law: int, when: str) -> None:
-    """The advice of `part` is that of the rows `index` of `whole`, to float tolerance."""
+def _hold_same(whole: Advice, index: np.ndarray, some: Advice, law: int, when: str) -> None:
+    """The advice in `some` is that of the rows `index` of `whole`, to float tolerance."""
     for name in ("expected", "worst", "entropy", "scores"):
-        one, other = getattr(whole.scored, name)[index], getattr(part.scored, name)
-        hold(close(one, other, 1e-3), law, f"'{name}' differs when {when}.")
-    for row, action in zip(index, part.actions, strict=True):
+        same = close(getattr(whole.scored, name)[index], getattr(some.scored, name), 1e-3)
+        hold(same, law, f"'{name}' differs when {when}.")
+    for row, action in zip(index, some.actions, strict=True):
         scores = np.sort(whole.scored.scores[row])
         tied = scores[-1] - scores[-2] <= 1e-3 * max(1.0, abs(scores[-1]))
         hold(whole.actions[row] == action or tied, law, f"another action is recommended when {when}.")
 
 
-def _same_cells(one: Any, other: Any) -> bool:
-    before, after = to_table(one), to_table(other)
+def _same_cells(frame: Any, other: Any) -> bool:
+    before, after = to_table(frame), to_table(other)
     return before.names == after.names and all(
         before.cells(name).equals(after.cells(name), null_equal=True) for name in before.names
     )

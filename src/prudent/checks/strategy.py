@@ -1,4 +1,4 @@
-"""Laws of a strategy, tried on price tables made for the purpose: no model is needed."""
+"""Laws of a strategy, tested on made-up price tables: no model is needed."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,9 +13,9 @@ COMPLETIONS, ACTIONS = 12, 3
 
 
 def price_tables(count: int = 12, seed: int = 0) -> Iterator[PriceTable]:
-    """Tables of all sorts: even and very uneven weights, equally dense completions, completions with no weight.
+    """Various tables: equal and very unequal weights, equally dense completions, completions with no weight.
 
-    x̂ comes first; it is the densest and has no weight, as models make it.
+    x̂ comes first; it is the densest and has no weight, as in the tables that models make.
     """
     random = np.random.default_rng(seed)
     for number in range(count):
@@ -32,11 +32,11 @@ def _table(prices: np.ndarray, log_weights: np.ndarray, log_density: np.ndarray)
     log_weights, log_density = log_weights.copy(), log_density.copy()
     log_weights[0], log_density[0] = -np.inf, log_density.max()
     log_weights -= np.logaddexp.reduce(log_weights)
-    return PriceTable(*(jnp.asarray(part, jnp.float32) for part in (prices, log_weights, log_density)))
+    return PriceTable(*(jnp.asarray(array, jnp.float32) for array in (prices, log_weights, log_density)))
 
 
 def check_strategy(strategy: Strategy) -> None:
-    """Run every law that any strategy must keep; a `Conservative` one is also held to those of its set."""
+    """Run every law that any strategy must keep; for a `Conservative` one also those of its plausible set."""
     for law in STRATEGY_LAWS:
         law(strategy)
     if isinstance(strategy, Conservative):
@@ -44,7 +44,7 @@ def check_strategy(strategy: Strategy) -> None:
 
 
 def complete_records_leave_no_choice(strategy: Strategy) -> None:
-    """Law 1: when all completions are one and the same, every strategy takes the action with the highest price."""
+    """Law 1: when all completions are the same, every strategy takes the action with the highest price."""
     for table in price_tables():
         same = jnp.broadcast_to(table.prices[:1], table.prices.shape)
         scores = strategy.scores(PriceTable(same, table.log_weights, jnp.zeros(len(same))))
@@ -64,12 +64,12 @@ def scores_are_finite(strategy: Strategy) -> None:
 
 
 def _lonely_tables() -> Iterator[PriceTable]:
-    """Everything but x̂ beyond belief; and all the weight on one completion."""
+    """Nothing but x̂ plausible; and all the weight on one completion."""
     for table in price_tables(3, seed=1):
         far = jnp.full(len(table.log_density), -1e9).at[0].set(0.0)
         yield PriceTable(table.prices, table.log_weights, far)
-        one = jnp.full(len(table.log_weights), -jnp.inf).at[5].set(0.0)
-        yield PriceTable(table.prices, one, table.log_density)
+        single = jnp.full(len(table.log_weights), -jnp.inf).at[5].set(0.0)
+        yield PriceTable(table.prices, single, table.log_density)
 
 
 def order_does_not_matter(strategy: Strategy) -> None:
@@ -77,7 +77,7 @@ def order_does_not_matter(strategy: Strategy) -> None:
     random = np.random.default_rng(0)
     for table in price_tables():
         order = np.concatenate([[0], 1 + random.permutation(COMPLETIONS - 1)])
-        scores, shuffled = strategy.scores(table), strategy.scores(jax.tree.map(lambda part, o=order: part[o], table))
+        scores, shuffled = strategy.scores(table), strategy.scores(jax.tree.map(lambda array, o=order: array[o], table))
         hold(
             close(scores, shuffled),
             4,
@@ -86,9 +86,9 @@ def order_does_not_matter(strategy: Strategy) -> None:
 
 
 def batch_is_row(strategy: Strategy) -> None:
-    """Law 4: a table alone is scored as it is among others."""
+    """Law 4: a table has the same scores alone and in a batch."""
     tables = list(price_tables())
-    together = jax.vmap(strategy.scores)(jax.tree.map(lambda *parts: jnp.stack(parts), *tables))
+    together = jax.vmap(strategy.scores)(jax.tree.map(lambda *arrays: jnp.stack(arrays), *tables))
     for table, scores in zip(tables, together, strict=True):
         alone = strategy.scores(table)
         hold(close(alone, scores), 4, f"{strategy} scored {alone.tolist()} alone, {scores.tolist()} in a batch.")
@@ -119,12 +119,12 @@ STRATEGY_LAWS: tuple[Callable[[Strategy], None], ...] = (
 
 
 def weightless_completions_do_not_count(strategy: Strategy) -> None:
-    """Law 2: x̂ is a point and not a draw; for strategies that weigh completions, what has no weight changes nothing."""
+    """Law 2: x̂ is a point and not a draw; a strategy that averages over completions ignores those without weight."""
     for table in price_tables():
         weightless = jnp.isneginf(table.log_weights)
         other = PriceTable(jnp.where(weightless[:, None], 1e3, table.prices), table.log_weights, table.log_density)
         scores, changed = strategy.scores(table), strategy.scores(other)
-        hold(close(scores, changed), 2, f"prices that weigh nothing moved {strategy} by {(changed - scores).tolist()}.")
+        hold(close(scores, changed), 2, f"weightless completions moved {strategy} by {(changed - scores).tolist()}.")
 
 
 def never_claims_more_when_careful(bold_to_careful: Sequence[Strategy]) -> None:

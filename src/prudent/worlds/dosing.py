@@ -269,7 +269,7 @@ class DosingWorld:
         return float(np.mean(given - self.target(sample.full) > self.loss_function.margin))
 
     def best_constant(self, sample: "DosingSample") -> int:
-        """The one dose that would have been best for all these rows together."""
+        """The single dose that would have been best for all these rows together."""
         return int(np.argmax(sample.theta.mean(axis=0)))
 
     def share_of_the_way(self, actions: np.ndarray, sample: "DosingSample") -> float:

@@ -1,4 +1,4 @@
-"""The clinic that wrote the log: how it doses by hand, what it learnt to prescribe, which cells it leaves empty."""
+"""The clinic that wrote the log: its rule of thumb, how it learnt to prescribe, which cells it leaves empty."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,7 @@ def nearest(units: np.ndarray, doses: tuple[float, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Clinician:
-    """A logistic regression that learnt to prescribe: gaps are read as the mean of the records it learnt from."""
+    """A logistic regression that learnt to prescribe: gaps are filled with the mean of the records it learnt from."""
 
     means: np.ndarray
     spreads: np.ndarray
@@ -48,7 +48,7 @@ class Clinician:
 
     @classmethod
     def taught(cls, records: np.ndarray, doses: tuple[float, ...], random: np.random.Generator) -> "Clinician":
-        """By prescriptions of the usual rule, each followed more or less."""
+        """Learn from prescriptions by the usual rule, followed with some variation."""
         from sklearn.linear_model import LogisticRegression
 
         followed = calculated_bolus(records) * np.exp(HABIT * random.normal(size=len(records)))
@@ -68,8 +68,8 @@ class Clinician:
 
 @dataclass(frozen=True)
 class Gaps:
-    """How likely each cell is missing. "mcar": all alike. "mar": glucose is always there, and the farther it is from
-    its target the fewer of the other cells are missing: the sicker have more tests."""
+    """How likely each cell is missing. "mcar": all equally. "mar": glucose is always recorded, and the farther it is
+    from its target the fewer of the other cells are missing: sicker patients have more tests."""
 
     share: float
     mechanism: str
@@ -77,12 +77,12 @@ class Gaps:
 
     @classmethod
     def of(cls, share: float, mechanism: str, records: np.ndarray) -> "Gaps":
-        """So that over such records a `share` of all cells is missing."""
+        """Calibrated so that a `share` of all cells of such records is missing."""
         if mechanism == "mcar" or share == 0:
             return cls(share, "mcar")
         wanted = share * len(NAMES) / (len(NAMES) - 1)
         sickness = _sickness(records)
-        level: Any = brentq(lambda own: expit(own - STEEPNESS * sickness).mean() - wanted, -50.0, 50.0)
+        level: Any = brentq(lambda shift: expit(shift - STEEPNESS * sickness).mean() - wanted, -50.0, 50.0)
         return cls(share, mechanism, float(level))
 
     def chances(self, records: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Meals of virtual patients: what happened before, what a clinic's record says, and what every dose would bring."""
+"""Meals of virtual patients: what happened before, what a clinic's record says, and the outcome of every dose."""
 
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,21 +37,21 @@ NAMES = (
 DECIMALS = (1, 0, 1, 1, 0, 2, 0, 2, 1)
 
 TYPICAL = ((7.5, 0.8), (12.5, 1.1), (19.0, 1.2))
-"""Breakfast, lunch, dinner: the hour, and the size against 60 g for 70 kg."""
+"""Breakfast, lunch, dinner: the hour, and the size relative to 60 g for 70 kg."""
 USUAL_GRAMS, USUAL_WEIGHT = 60.0, 70.0
 LEAST, MOST = 10.0, 150.0
 GLUCOSE = ("plasma_glucose", "tissue_glucose", "skin_glucose")
-Own = TypeVar("Own", Body, Amounts)
+PerPatient = TypeVar("PerPatient", Body, Amounts)
 
 
 Column = Any
-"""Over meals outside the simulation (numpy or JAX), of one meal inside it."""
+"""An array over meals outside the simulation (NumPy or JAX), a scalar inside it."""
 
 
 class Meals(NamedTuple):
     """Meals about to be eaten, with what nobody knows exactly.
 
-    glucose_factor: how far from its basal level glucose was `HISTORY` minutes ago. The meal before this one was eaten
+    glucose_factor: glucose `HISTORY` minutes ago, relative to its basal level. The meal before this one was eaten
     `earlier` minutes ago (0 g where there was none), with its bolus.
     """
 
@@ -65,8 +65,8 @@ class Meals(NamedTuple):
 
 
 class Courses(NamedTuple):
-    """What simulations tell of meals: sensor glucose now and `TREND` minutes ago, and for each dose the mean of the
-    late glucose and the lowest glucose."""
+    """Simulated glucose of meals: the sensor's now and `TREND` minutes ago, and for each dose the mean of the late
+    glucose and the lowest glucose."""
 
     now: Column
     ago: Column
@@ -96,18 +96,18 @@ def draw(patients: Patients, count: int, random: np.random.Generator) -> Meals:
 
 
 def record(patients: Patients, meals: Meals, courses: Courses, random: np.random.Generator) -> np.ndarray:
-    """What a clinic's file would say of each meal, [meal, attribute]: files are old, sensors err, carbs are guessed."""
-    count, own = len(meals.patient), meals.patient
+    """The record of each meal, [meal, attribute]: files are out of date, sensors err, carbohydrates are guessed."""
+    count, patient = len(meals.patient), meals.patient
 
     def about(values: np.ndarray, share: float) -> np.ndarray:
         return values * np.exp(share * random.normal(size=count))
 
     now, ago = np.asarray(courses.now, float), np.asarray(courses.ago, float)
     columns = (
-        about(patients.weight[own], 0.02),
-        patients.age[own],
-        about(patients.total_daily_insulin[own], 0.08),
-        about(patients.carb_ratio[own], 0.08),
+        about(patients.weight[patient], 0.02),
+        patients.age[patient],
+        about(patients.total_daily_insulin[patient], 0.08),
+        about(patients.carb_ratio[patient], 0.08),
         np.clip(now + 6.0 * random.normal(size=count), 40.0, 400.0),
         (now - ago) / TREND + 0.2 * random.normal(size=count),
         about(meals.carbs, 0.15),
@@ -120,60 +120,60 @@ def record(patients: Patients, meals: Meals, courses: Courses, random: np.random
 def courses_of(patients: Patients, meals: Meals, units: tuple[float, ...]) -> Courses:
     """Simulate what came before each meal, then the meal under every dose."""
     doses = jnp.asarray(units, jnp.float32)
-    parts = [_courses(patients.bodies, patients.fasting, _single(meals, rows), doses) for rows in _blocks(meals)]
-    return Courses(*(np.concatenate(own)[: len(meals.patient)] for own in zip(*parts, strict=True)))
+    blocks = [_courses(patients.bodies, patients.fasting, _single(meals, rows), doses) for rows in _blocks(meals)]
+    return Courses(*(np.concatenate(columns)[: len(meals.patient)] for columns in zip(*blocks, strict=True)))
 
 
 def curves_of(patients: Patients, meals: Meals, units: np.ndarray) -> np.ndarray:
     """Sensor glucose at every minute from the meal to `AFTER` minutes later, [meal, minute], under one dose each."""
     given = np.asarray(units, np.float32)
-    parts = [
+    blocks = [
         _curves(patients.bodies, patients.fasting, _single(meals, rows), jnp.asarray(given[rows]))
         for rows in _blocks(meals)
     ]
-    return np.concatenate(parts)[: len(meals.patient)]
+    return np.concatenate(blocks)[: len(meals.patient)]
 
 
 def _blocks(meals: Meals) -> list[np.ndarray]:
-    """Row numbers, all blocks of one length: the last is filled up by repeating."""
+    """Row numbers in blocks of the same length: the last is filled up by repeating rows."""
     count = len(meals.patient)
     return [np.arange(start, start + BLOCK) % count for start in range(0, count, BLOCK)]
 
 
 def _single(meals: Meals, rows: np.ndarray) -> Meals:
     """Some of the meals, in single precision."""
-    kinds = (np.int32 if np.issubdtype(own.dtype, np.integer) else np.float32 for own in meals)
-    return Meals(*(jnp.asarray(own[rows], kind) for own, kind in zip(meals, kinds, strict=True)))
+    types = (np.int32 if np.issubdtype(column.dtype, np.integer) else np.float32 for column in meals)
+    return Meals(*(jnp.asarray(column[rows], type_) for column, type_ in zip(meals, types, strict=True)))
 
 
 @jax.jit
 def _courses(bodies: Body, fasting: Amounts, meals: Meals, doses: Float[Array, " dose"]) -> Courses:
-    def one(meal: Meals) -> Courses:
+    def course(meal: Meals) -> Courses:
         body = _of(bodies, meal.patient)
         start, before = _until_now(body, _of(fasting, meal.patient), meal)
         curves = jax.vmap(lambda units: _from_now(body, start, meal.carbs, units))(doses)
         now, ago = curves[0, 0], before[HISTORY - TREND]
         return Courses(now, ago, curves[:, LATE:].mean(axis=1), curves.min(axis=1))
 
-    return jax.vmap(one)(meals)
+    return jax.vmap(course)(meals)
 
 
 @jax.jit
 def _curves(bodies: Body, fasting: Amounts, meals: Meals, units: Float[Array, " meal"]) -> Float[Array, "meal minute"]:
-    def one(meal: Meals, given: Float[Array, ""]) -> Float[Array, " minute"]:
+    def curve(meal: Meals, given: Float[Array, ""]) -> Float[Array, " minute"]:
         body = _of(bodies, meal.patient)
         start, _ = _until_now(body, _of(fasting, meal.patient), meal)
         return _from_now(body, start, meal.carbs, given)
 
-    return jax.vmap(one)(meals, units)
+    return jax.vmap(curve)(meals, units)
 
 
-def _of(everyone: Own, patient: Int[Array, ""]) -> Own:
-    return jax.tree.map(lambda own: own[patient], everyone)
+def _of(everyone: PerPatient, patient: Int[Array, ""]) -> PerPatient:
+    return jax.tree.map(lambda column: column[patient], everyone)
 
 
 def _until_now(body: Body, fasted: Amounts, meal: Meals) -> tuple[Condition, Float[Array, " minute"]]:
-    """The condition in which the meal finds a patient, and the glucose of the hours before."""
+    """The patient's condition at the beginning of the meal, and the glucose of the hours before."""
     changed = {name: getattr(fasted, name) * meal.glucose_factor for name in GLUCOSE}
     start = Condition(fasted._replace(**changed), Meal.none())
     minutes = jnp.arange(HISTORY) == HISTORY - meal.earlier

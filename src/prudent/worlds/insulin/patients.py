@@ -27,7 +27,7 @@ BASAL_STATE = {
 
 @dataclass(frozen=True, eq=False)
 class Patients:
-    """Every patient's body and basal state (leading axis: patient), and what a clinic's file says of each.
+    """Every patient's body and basal state (leading axis: patient), and what a clinic's file says about each.
 
     >>> patients = Patients.virtual()
     >>> len(patients), patients.names[0], patients.age[:3].tolist()

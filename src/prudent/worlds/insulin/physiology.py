@@ -134,7 +134,7 @@ def after_a_minute(body: Body, condition: Condition, carbs: Number, bolus: Numbe
     third = slope(_moved(now, second, 0.5))
     fourth = slope(_moved(now, third, 1.0))
     mean = jax.tree.map(lambda a, b, c, d: (a + 2 * b + 2 * c + d) / 6, first, second, third, fourth)
-    # what can be taken from the body ends at nothing; only insulin's action may be below its basal level
+    # amounts cannot fall below 0; only insulin's action may, since it is relative to its basal level
     ended = _moved(now, mean, 1.0)
     held = jax.tree.map(lambda amount: jnp.maximum(amount, 0.0), ended)
     return Condition(held._replace(insulin_action=ended.insulin_action), meal)
@@ -145,7 +145,7 @@ def _moved(amounts: Amounts, rates: Amounts, minutes: float) -> Amounts:
 
 
 def _eat(condition: Condition, carbs: Number) -> tuple[Number, Meal]:
-    """The grams eaten this minute; a meal that begins finds what the stomach still holds."""
+    """The grams eaten this minute; when a meal begins, what the stomach still holds is remembered."""
     meal, amounts = condition.meal, condition.amounts
     waiting = meal.waiting + carbs
     bite = jnp.minimum(waiting, GRAMS_A_MINUTE)

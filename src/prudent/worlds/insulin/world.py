@@ -1,25 +1,27 @@
-"""Insulin doses for meals, with gaps in the records, where a simulator knows what every dose would have brought."""
+"""Insulin doses for meals, with gaps in the records; a simulator knows the outcome of every dose."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from prudent.errors import InputProblem, require
+from prudent.errors import Rule, check, number, one_of, require, whole
+from prudent.worlds.doses import dose_numbers, draw_doses
 from prudent.worlds.insulin.clinic import Clinician, Gaps
 from prudent.worlds.insulin.meals import NAMES, Meals, courses_of, curves_of, draw, record
 from prudent.worlds.insulin.patients import Patients
-
-if TYPE_CHECKING:
-    import polars
 
 UNITS = (0.0, 1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 12.0, 16.0, 21.0)
 LOW, SERIOUSLY_LOW = 70.0, 54.0
 """Glucose, mg/dl, below which hypoglycaemia begins, and below which it is serious."""
 TAUGHT = 4000
 """Meals from which the clinic learnt to prescribe."""
+
+_RULES: dict[str, Rule] = {"gaps": number(0, 1, "[)"), "mechanism": one_of("mcar", "mar"), "seed": whole()}
+_SAMPLE_RULES: dict[str, Rule] = {"rows": whole(1), "seed": whole()}
 
 
 def glucose_reward(glucose: Any) -> np.ndarray:
@@ -36,12 +38,12 @@ def glucose_reward(glucose: Any) -> np.ndarray:
 class InsulinWorld:
     """Choose one of ten insulin doses for the meal of a virtual patient, from a record with gaps.
 
-    The patients are the thirty of the UVA/Padova simulator. A meal finds one of them some hours after another meal that
-    was dosed well or badly; the record has nine attributes, as a clinic's file and a sensor would have them (sensors
-    err, carbohydrates are guessed), and a `share` of its cells, `gaps`, is missing: at random ("mcar"), or less often
-    the farther glucose is from its target ("mar"). The reward of a dose is eq 16 of the mean glucose from two to four
-    hours after the meal. The log is written by a clinic that sees the record with its gaps: half of its doses come from
-    a logistic regression that learnt to prescribe by the usual rule, half are any dose. `seed` fixes the clinic.
+    The patients are the thirty of the UVA/Padova simulator. Each meal is eaten some hours after another meal that was
+    dosed well or badly. The record has nine attributes, as a clinic's file and a sensor would have them (sensors err,
+    carbohydrates are guessed), and the share `gaps` of its cells is missing: at random ("mcar"), or less often the
+    farther glucose is from its target ("mar"). The reward of a dose is eq 16 of the mean glucose from two to four hours
+    after the meal. The log is written by a clinic that sees the record with its gaps: half of its doses come from a
+    logistic regression that learnt to prescribe by the usual rule, half are drawn uniformly. `seed` fixes the clinic.
 
     >>> world = InsulinWorld()
     >>> sample = world.sample(20, seed=1)
@@ -54,11 +56,10 @@ class InsulinWorld:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        owner = "InsulinWorld"
-        require(self.mechanism in ("mcar", "mar"), owner, "mechanism", "be 'mcar' or 'mar'", self.mechanism)
+        check("InsulinWorld", _RULES, vars(self))
         most = 0.95 if self.mechanism == "mcar" else 0.8
-        require(0 <= self.gaps <= most, owner, "gaps", f"be in [0, {most}] under '{self.mechanism}'", self.gaps)
-        require(self.seed >= 0, owner, "seed", "be 0 or more", self.seed)
+        must = f"be in [0, {most}] under '{self.mechanism}'"
+        require(self.gaps <= most, "InsulinWorld", "gaps", must, self.gaps)
 
     @property
     def units(self) -> tuple[float, ...]:
@@ -81,12 +82,12 @@ class InsulinWorld:
 
     @cached_property
     def clinician(self) -> Clinician:
-        """Who learnt to prescribe from this clinic's complete records of the past."""
+        """The clinician, who learnt to prescribe from complete records of the past."""
         return Clinician.taught(self._past, UNITS, np.random.default_rng([self.seed, 1]))
 
     @cached_property
     def cells(self) -> Gaps:
-        """Which cells go missing."""
+        """How likely each cell is missing."""
         return Gaps.of(self.gaps, self.mechanism, self._past)
 
     @cached_property
@@ -100,15 +101,13 @@ class InsulinWorld:
 
     def sample(self, rows: int, seed: int = 0) -> "InsulinSample":
         """Fresh meals, the gaps of their records, what the clinic gave and how it turned out."""
-        require(rows >= 1, "InsulinWorld.sample", "rows", "be 1 or more", rows)
-        require(seed >= 0, "InsulinWorld.sample", "seed", "be 0 or more", seed)
+        check("InsulinWorld.sample", _SAMPLE_RULES, {"rows": rows, "seed": seed})
         random = np.random.default_rng([seed, self.seed, 2])
         meals, courses, full = self._recorded(rows, random)
         observed = random.random(full.shape) >= self.cells.chances(full)
         values = np.where(observed, full, np.nan)
         propensity = self.propensity(values)
-        beyond = random.random((rows, 1)) >= np.cumsum(propensity, axis=1)[:, :-1]
-        actions = beyond.sum(axis=1)
+        actions = draw_doses(propensity, random)
         late, lowest = np.asarray(courses.late, float), np.asarray(courses.lowest, float)
         theta = glucose_reward(late)
         rewards = theta[np.arange(rows), actions]
@@ -123,24 +122,19 @@ class InsulinWorld:
     def curves(self, sample: "InsulinSample", rows: Sequence[int] | np.ndarray, actions: Any) -> np.ndarray:
         """Glucose at every minute of the four hours from the meal on, [row, 241], of some rows under these doses."""
         chosen = np.asarray(rows)
-        meals = Meals(*(own[chosen] for own in sample.meals))
+        meals = Meals(*(column[chosen] for column in sample.meals))
         return curves_of(self.patients, meals, np.array(UNITS)[np.asarray(actions)])
 
-    def index(self, labels: Any) -> np.ndarray:
+    def index(self, labels: Iterable[object]) -> np.ndarray:
         """The dose numbers 0, 1, … of doses in units, as they come back in advice."""
-        numbers = {unit: number for number, unit in enumerate(UNITS)}
-        try:
-            return np.array([numbers[float(label)] for label in labels], dtype=int)
-        except (KeyError, TypeError, ValueError) as problem:
-            known = ", ".join(f"{unit:g}" for unit in UNITS)
-            raise InputProblem(f"A dose is not one of this world's ({known} units): {problem}.") from None
+        return dose_numbers(labels, UNITS)
 
     def value(self, actions: Any, sample: "InsulinSample") -> float:
         """The mean reward of these doses."""
         return float(sample.of(sample.theta, actions).mean())
 
     def best_constant(self, sample: "InsulinSample") -> int:
-        """The one dose that would have been best for everybody."""
+        """The single dose that would have been best for all meals together."""
         return int(sample.theta.mean(axis=0).argmax())
 
     def low(self, actions: Any, sample: "InsulinSample", below: float = LOW) -> float:
@@ -150,12 +144,12 @@ class InsulinWorld:
 
 @dataclass(frozen=True, eq=False)
 class InsulinSample:
-    """Meals of an insulin world, with what nobody in the clinic could see.
+    """Meals of an insulin world, with the truth that nobody in the clinic could see.
 
-    full [row, attribute] is the record without gaps and values the record as it is, NaN in the gaps; observed marks the
+    full [row, attribute] is the record without gaps and values the record with NaN in the gaps; observed marks the
     cells that are present. For every dose: theta [row, dose] the reward, glucose [row, dose] the mean from two to four
     hours after the meal, lowest [row, dose] the lowest in the four hours. actions are the dose numbers of the log,
-    rewards how they turned out, propensity [row, dose] the clinic's true probabilities, patient who it was.
+    rewards how they turned out, propensity [row, dose] the clinic's true probabilities, patient the patient's number.
     """
 
     world: InsulinWorld
@@ -178,17 +172,13 @@ class InsulinSample:
         """What a table [row, dose] holds for the chosen doses."""
         return table[np.arange(len(self)), np.asarray(actions)]
 
-    def cases(self) -> "polars.DataFrame":
+    def cases(self) -> pl.DataFrame:
         """The records as a polars frame, gaps empty."""
-        import polars
+        return pl.DataFrame(dict(zip(NAMES, self.values.T, strict=True))).fill_nan(None)
 
-        return polars.DataFrame(dict(zip(NAMES, self.values.T, strict=True))).fill_nan(None)
-
-    def frame(self) -> "polars.DataFrame":
+    def frame(self) -> pl.DataFrame:
         """The log as a polars frame: the records, then `dose` (units) and `outcome`."""
-        import polars
-
         return self.cases().with_columns(
-            polars.Series("dose", np.array(UNITS)[self.actions]),
-            polars.Series("outcome", np.round(self.rewards, 4)),
+            pl.Series("dose", np.array(UNITS)[self.actions]),
+            pl.Series("outcome", np.round(self.rewards, 4)),
         )
