@@ -75,15 +75,15 @@ def test_everything_is_judged_by_default(run):
     assert "as logged in 'chance'" in first
     assert "from the model" in first
     assert "Mean 'outcome' (higher is better), by self-normalised dr" in out
-    assert "Settings: conservative with risk 0.05, tail with risk 0.2." in out
+    assert "conservative with risk 0.05" in out
     summary = out[out.index("Mean 'outcome'") : out.index("The same by every estimator")]
     shown = [
         line.split("  ")[0] for line in summary.splitlines() if line.startswith((*STRATEGIES, "as logged", "alwa"))
     ]
     assert shown[: len(STRATEGIES) + 1] == [*STRATEGIES, "as logged"]
     assert shown[len(STRATEGIES) + 1] in CONSTANTS
-    assert "The other 2 constant actions: from 'always " in summary
-    assert "below -1: the share of such outcomes" in summary
+    assert "The other 2 constant actions" in summary
+    assert "below -1" in summary
     for name in STRATEGIES:
         assert f"- {name}: " in out[out.index("Can the log answer?") :]
     assert out.index("Can the log answer?") < out.index("Policy against policy")
@@ -170,7 +170,7 @@ def test_one_policy_and_one_estimator_leave_out_what_says_nothing(run):
 
 def test_floor_and_fallback(run):
     _, out, _ = run("--strategy", "expected", "--floor", 99)
-    assert "'expected' refers 120 of 120 decisions to a person; they count as decided as logged." in out
+    assert "'expected' refers 120 of 120" in out
     referred = facts_of(run, "--strategy", "expected", "--floor", 99)["policies"]
     assert referred[0]["referred"] == 120
     assert referred[0]["value"] == referred[1]["value"]  # as logged
@@ -182,7 +182,7 @@ def test_floor_and_fallback(run):
 
 def test_a_column_of_the_log_joins_as_a_rule(run):
     _, out, _ = run("--strategy", "expected", "--rule", "protocol")
-    assert "'protocol' refers 40 of 120 decisions to a person" in out
+    assert "'protocol' refers 40 of 120" in out
     found = facts_of(run, "--strategy", "expected", "--rule", "protocol")
     assert [one["name"] for one in found["policies"]][:2] == ["expected", "protocol"]
     assert found["policies"][1]["referred"] == 40
@@ -229,8 +229,8 @@ def test_notes_tell_of_rows_left_out(run, folder):
     assert code == 0
     assert out.startswith("gaps.csv: 116 logged decisions")
     notes = out[out.index("\nNotes\n") :]
-    assert "'huge' (1 row) is unknown to the model: read as no action." in notes
-    assert "4 of 120 rows have no action or no reward, and are left out." in notes
+    assert "'huge' (1 row)" in notes
+    assert "4 of 120 rows" in notes
     assert "teach" not in notes
 
 
@@ -238,16 +238,16 @@ def test_notes_tell_of_rows_left_out(run, folder):
     ("options", "files", "words"),
     [
         (["--propensity", "estimate"], {"log": "past.csv"}, "fitted on these rows"),
-        ([], {"log": "undecided.csv"}, "The table has no column 'dose' (the action)."),
+        ([], {"log": "undecided.csv"}, "no column 'dose'"),
         ([], {"log": "nowhere.csv"}, "There is no file 'nowhere.csv'"),
         ([], {"model": "nowhere"}, "not a saved model"),
         (["--rule", "protocoll"], {}, "Did you mean 'protocol'?"),
-        (["--rule", "dose"], {}, "is part of the logged decisions"),
-        (["--rule", "chance"], {}, "is part of the logged decisions"),
-        (["--rule", "tail"], {}, "has the name of a strategy, so --rule cannot use it; rename it"),
-        (["--rule", "wrong"], {}, "Policy 'wrong' answered 'lowest' in row 1 (counting from 1)"),
+        (["--rule", "dose"], {}, "--rule"),
+        (["--rule", "chance"], {}, "--rule"),
+        (["--rule", "tail"], {}, "'tail' has the name of a strategy"),
+        (["--rule", "wrong"], {}, "'lowest' in row 1"),
         (["--propensity", "chnace"], {}, "Did you mean 'chance'?"),
-        (["--propensity", "pressure"], {}, "Column 'pressure' is one the model decides by"),
+        (["--propensity", "pressure"], {}, "Column 'pressure'"),
         (["--confidence", 95], {}, "'confidence' parameter of evaluate must be in (0, 1)"),
         (["--strategy", "expected", "--risk", 0.1], {}, "--risk belongs to"),
         (["--strategy", "tail", "--c", 0.1], {}, "--c belongs to"),

@@ -114,60 +114,32 @@ def test_empty_probabilities_refer_the_row():
     assert np.isnan(chances(empty)).all(axis=1).tolist() == [False, False, False, True, False, False]
 
 
-PER_ROW = "Policy 'mine' must answer one label per row, or probabilities [row, action]."
-
-
 @pytest.mark.parametrize(
-    ("answer", "sentence"),
+    ("answer", "named"),
     [
-        (LABELS[:4], "Policy 'mine' answered 4 labels for 6 rows; it must answer one per row."),
-        (
-            ["a", "b", "a", "aa", "b", "c"],
-            "Policy 'mine' answered 'aa' in row 4 (counting from 1) of the rows evaluated, and the log has no such "
-            "action, so it cannot say how that turns out. Did you mean 'a'?",
-        ),
-        (None, f"{PER_ROW} Got nothing (None) instead."),
-        ("a", f"{PER_ROW} Got one str instead."),
-        ({"a": [1.0] * 6}, f"{PER_ROW} Got one dict instead."),
-        (np.zeros((6, 3, 1)), f"{PER_ROW} Got an array of shape (6, 3, 1) instead."),
-        ([[1, 0, 0]] * 5 + [[1, 0]], f"{PER_ROW} Got rows that are not all numbers of one length."),
-        (np.array([["a", "b", "c"]] * 6), f"{PER_ROW} Got rows that are not all numbers of one length."),
-        (
-            CHANCES[:, :2],
-            "Policy 'mine' answered probabilities of shape (6, 2) and the log has 6 rows and 3 actions (a, b, c); give "
-            "one column for each.",
-        ),
-        (
-            CHANCES[:5],
-            "Policy 'mine' answered probabilities of shape (5, 3) and the log has 6 rows and 3 actions (a, b, c); give "
-            "one column for each.",
-        ),
-        (
-            pd.DataFrame(CHANCES[:, :2], columns=list("ab")),
-            "Policy 'mine' answered a frame with no column for action 'c'; it needs one per action of the log "
-            "(a, b, c), with its probability.",
-        ),
-        (
-            pd.DataFrame({"a": ["often"] * 6, "b": [0.0] * 6, "c": [0.0] * 6}),
-            "Probability column 'a' must hold numbers, but row 1 (counting from 1) holds 'often'; turn it into numbers "
-            "or empty the cell.",
+        (LABELS[:4], ["4 labels", "6 rows"]),
+        (["a", "b", "a", "aa", "b", "c"], ["'aa' in row 4", "Did you mean 'a'?"]),
+        (None, ["None"]),
+        ("a", ["one str"]),
+        ({"a": [1.0] * 6}, ["one dict"]),
+        (np.zeros((6, 3, 1)), ["(6, 3, 1)"]),
+        ([[1, 0, 0]] * 5 + [[1, 0]], ["of one length"]),
+        (np.array([["a", "b", "c"]] * 6), ["not all numbers"]),
+        (CHANCES[:, :2], ["(6, 2)", "(a, b, c)"]),
+        (CHANCES[:5], ["(5, 3)", "6 rows"]),
+        (pd.DataFrame(CHANCES[:, :2], columns=list("ab")), ["action 'c'"]),
+        (pd.DataFrame({"a": ["often"] * 6, "b": [0.0] * 6, "c": [0.0] * 6}), ["column 'a'", "row 1", "'often'"]),
+        *(
+            (np.concatenate([CHANCES[:2], [row], CHANCES[3:]]), [f"{row} in row 3"])
+            for row in ([0.5, 0.6, 0.0], [1.2, -0.2, 0.0], [0.5, np.nan, 0.5], [np.inf, 0.0, 0.0])
         ),
     ],
 )
-def test_wrong_answers_are_one_sentence(answer, sentence):
+def test_wrong_answers_name_the_policy_the_row_and_the_value(answer, named):
     with pytest.raises(InputProblem) as problem:
         chances(answer)
-    assert str(problem.value) == sentence
-
-
-@pytest.mark.parametrize("row", [[0.5, 0.6, 0.0], [1.2, -0.2, 0.0], [0.5, np.nan, 0.5], [np.inf, 0.0, 0.0]])
-def test_wrong_probabilities_are_named_with_their_row(row):
-    with pytest.raises(InputProblem) as problem:
-        chances(np.concatenate([CHANCES[:2], [row], CHANCES[3:]]))
-    assert str(problem.value) == (
-        f"Policy 'mine' answered {row} in row 3 (counting from 1) of those evaluated; probabilities must be at least 0 "
-        "and sum to one, or all be empty where the row is referred."
-    )
+    assert all(text in str(problem.value) for text in named)
+    assert "'mine'" in str(problem.value) or "'often'" in named
 
 
 def test_rows_without_reward_are_not_asked_about():
@@ -481,7 +453,7 @@ def test_cross_fitting_keeps_twins_together_and_takes_rows_without_reward(exact,
 def test_rows_that_every_fold_has_seen_are_refused(exact, later):
     log = known(exact).read(later)
     crossed = CrossFitted((fitted_on(exact, log), fitted_on(exact, log)))
-    with pytest.raises(InputProblem, match="Every fold's model has seen some of these rows"):
+    with pytest.raises(InputProblem, match="seen"):
         evaluate({"crossed": crossed.policy(**OPTIONS)}, log)
     fresh = known(exact).read(WORLD.sample(40, seed=9).frame().with_columns(likely=pl.lit(0.4)))
     assert (crossed.unseen(fresh) == 0).all()
@@ -490,9 +462,9 @@ def test_rows_that_every_fold_has_seen_are_refused(exact, later):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"settings": 3}, "be a model to fit"),
-        ({"folds": 1}, "be a whole number of at least 2. Got 1"),
-        ({"log": None}, "be a Log with a row per fold"),
+        ({"settings": 3}, "'settings' parameter"),
+        ({"folds": 1}, "'folds' parameter"),
+        ({"log": None}, "'log' parameter"),
     ],
 )
 def test_wrong_cross_fitting(exact, later, arguments, words):

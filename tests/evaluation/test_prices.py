@@ -235,9 +235,7 @@ def test_awkward_logs(name):
 
 @pytest.mark.parametrize("folds", [1, 2.0, True, None])
 def test_bad_folds(folds):
-    with pytest.raises(
-        InputProblem, match="The 'folds' parameter of LearntPrices must be a whole number of at least 2"
-    ):
+    with pytest.raises(InputProblem, match="'folds' parameter of LearntPrices"):
         LearntPrices(folds)
 
 

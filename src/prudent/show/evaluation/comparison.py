@@ -55,7 +55,7 @@ def summary_table(facts: Facts) -> TextTable:
     """One row per policy, by the headline estimator."""
     tail = [] if facts["below"] is None else [_beyond(facts)]
     headings = ("policy", f"value, {percent_written(facts['confidence'])} interval", "more than as logged", *tail)
-    headings += (f"worst {percent_written(facts['worst_share'])}", "effective\nsample size")
+    headings += (f"worst {percent_written(facts['worst_share'])}", "effective\nsample\nsize")
     write = _figures(facts)
 
     def row(policy: Facts) -> tuple[str, ...]:
