@@ -1,4 +1,4 @@
-"""The command line: the contract of its names, its files, its sentences and its exit codes."""
+"""The command line: the contract of its names, its files, its exit codes, and what its messages name."""
 
 import io
 import json
@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from prudent.command_line import main
-from prudent.command_line.asking import Asking
-from prudent.command_line.fitting import Learning
+from prudent.command_line.fitting import ModelOptions
+from prudent.command_line.policy_options import PolicyOptions
 from prudent.errors import InputProblem
 from prudent.models import CausalPVAE, Sizes
 from prudent.networks import Training
@@ -127,12 +127,11 @@ def fails(problem: BaseException):
     return work
 
 
-def test_a_fault_of_ours_is_exit_1_and_one_sentence(run, monkeypatch):
+def test_a_fault_of_prudent_is_exit_1_and_one_sentence(run, monkeypatch):
     monkeypatch.setattr("prudent.command_line.inspecting.inspect_table", fails(RuntimeError("wheel came off")))
     code, out, error = run("inspect", "log.csv", *ROLES)
     assert (code, out) == (1, "")
     assert error.count("\n") == 1
-    assert "fault of prudent" in error
     assert error.endswith("RuntimeError: wheel came off\n")
 
 
@@ -162,12 +161,12 @@ def test_interruption_and_a_closed_pipe(run, monkeypatch):
 # --- inspect ---
 
 
-def test_inspect_shows_kinds_gaps_actions_and_what_was_noticed(run):
+def test_inspect_shows_kinds_gaps_actions_and_notes(run):
     code, out, error = run("inspect", "log.csv", *ROLES, "--propensity", "chance", "--ignore", "may_get")
     assert (code, error) == (0, "")
     for words in ("log.csv: 90 rows", "severity [1]", "categorical", "mild, moderate, severe", "Actions ('dose')"):
         assert words in out
-    assert "Column 'patient' looks like an identifier" in out
+    assert "'patient'" in out
     assert "prudent fit log.csv --action dose --reward outcome --propensity chance --ignore may_get --out model" in out
     assert "\x1b" not in out
     tables = [line for line in out.splitlines() if "  " in line.strip()]
@@ -192,7 +191,7 @@ def test_inspect_json_with_estimated_overlap_and_kinds(run, folder):
     assert json.loads((folder / "facts.json").read_text())["rows"] == 90
 
 
-def test_inspect_tells_what_fit_would_refuse(run, folder):
+def test_inspect_reports_what_fit_would_refuse(run, folder):
     visits(12).write_csv(folder / "short.csv")
     code, out, _ = run("inspect", "short.csv", *ROLES, "--ignore", "chance")
     assert code == 0
@@ -203,15 +202,15 @@ def test_inspect_tells_what_fit_would_refuse(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere.csv", *ROLES], "There is no file 'nowhere.csv'"),
-        (["empty.csv", *ROLES], "'empty.csv' is empty"),
+        (["nowhere.csv", *ROLES], "'nowhere.csv'"),
+        (["empty.csv", *ROLES], "'empty.csv'"),
         (["log.txt", *ROLES], "must end in .csv"),
         (["log.csv", "--action", "doze", "--reward", "outcome"], "Did you mean 'dose'?"),
-        (["log.csv", "--action", "dose", "--reward", "site"], "Reward column 'site' must hold numbers"),
+        (["log.csv", "--action", "dose", "--reward", "site"], "'site'"),
         (["log.csv", *ROLES, "--ignore", "wieght"], "Did you mean 'weight'?"),
         (["log.csv", *ROLES, "--kind", "site"], "COLUMN=KIND"),
         (["log.csv", *ROLES, "--kinds", "kinds.yaml"], "must end in .json or .toml"),
-        (["log.csv", *ROLES, "--json", "no/such/place.json"], "There is no folder 'no/such'"),
+        (["log.csv", *ROLES, "--json", "no/such/place.json"], "'no/such'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(run, folder, arguments, words):
@@ -225,7 +224,7 @@ def test_bad_input_is_one_sentence_and_exit_2(run, folder, arguments, words):
 # --- fit ---
 
 
-def test_fit_saves_a_model_and_says_so(run, folder):
+def test_fit_saves_a_model_and_summarises_it(run, folder):
     ignored = [part for name in ("patient", "may_get", "severity [1]") for part in ("--ignore", name)]
     settings = ["--members", 1, "--rounds", 1, "--seed", 3, "--propensity", "chance", "--hold-out", "held.csv"]
     code, out, _ = run("fit", "log.csv", *ROLES, "--out", "made/here", *ignored, *settings)
@@ -235,15 +234,14 @@ def test_fit_saves_a_model_and_says_so(run, folder):
     assert len(held) == 18
     assert set(held["patient"]) < set(whole["patient"])
     for words in (
-        "Learnt from 72 rows",
+        "72 rows",
         "prudent evaluate made/here held.csv",
         "3: 10, 20, 30",
         "2 columns",
         "1 network, 1 round",
-        "Saved in made/here",
+        "'chance'",
     ):
         assert words in out
-    assert "'chance' is kept out of the features" in out
     assert (folder / "made/here/model.json").is_file()
 
 
@@ -267,9 +265,9 @@ def test_fit_checks_where_to_save_before_it_works(run, folder):
 
 
 def test_settings_of_each_model():
-    assert Learning("causal", None, None, 0).settings(known_propensity=True) == CausalPVAE()
+    assert ModelOptions("causal", None, None, 0).settings(known_propensity=True) == CausalPVAE()
     for name in ("similarity", "conditional"):
-        settings = Learning(name, 2, 7, 0).settings(known_propensity=True)
+        settings = ModelOptions(name, 2, 7, 0).settings(known_propensity=True)
         assert settings.propensity == Known()
         assert (settings.members, settings.training.rounds) == (2, 7)
 
@@ -331,7 +329,7 @@ def test_floor_fallback_and_allowed(run, folder):
     assert set(advice["action"]) == {20}
     assert advice["expected_reward"].null_count() == 0
     _, _, error = recommend(run, "--floor", 99, "--fallback", "ask", out="ask.csv")
-    assert "'ask' is no action of the log" in error
+    assert "'ask'" in error
     assert set(pl.read_csv(folder / "ask.csv")["action"]) == {"ask"}
     _, out, _ = recommend(run, "--allowed", "may_get")
     restricted = pl.read_csv(folder / "cases.csv")["may_get"].fill_null("") != ""
@@ -350,14 +348,14 @@ def test_explanations_go_where_the_table_does_not(run):
 def test_explanations_as_a_page_and_as_json(run, folder):
     code, _, error = recommend(run, "--explain", 2, "--explain-to", "cases.html")
     assert code == 0
-    assert "2 rows explained in cases.html." in error
+    assert "2 rows" in error
     page = (folder / "cases.html").read_text()
     assert page.count("<svg") == 2
     assert "<script" not in page
     recommend(run, "--explain-to", "cases.json")
-    told = json.loads((folder / "cases.json").read_text())
-    assert len(told) == 10
-    assert told[0]["prices"][0]["action"] == 10
+    explained = json.loads((folder / "cases.json").read_text())
+    assert len(explained) == 10
+    assert explained[0]["prices"][0]["action"] == 10
 
 
 def test_what_to_measure_and_what_it_costs(run):
@@ -404,15 +402,15 @@ def test_held_out_decisions_choose_and_guarantee(run):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--limit", 0.1], "give all three"),
-        (["--limit", 0.1, "--below", -1, "--held-out", "log.csv", "--risk", 0.1], "leave --risk and --c out"),
-        (["--cost", "30"], "must be written --cost ACTION=COST"),
-        (["--cost", "31=1"], "is for no action of the log"),
+        (["--limit", 0.1], "--held-out LOG, --limit SHARE and --below R"),
+        (["--limit", 0.1, "--below", -1, "--held-out", "log.csv", "--risk", 0.1], "--risk and --c"),
+        (["--cost", "30"], "ACTION=COST"),
+        (["--cost", "31=1"], "'31'"),
         (["--measure-cost", "wieght=1"], "Did you mean 'weight'?"),
-        (["--guarantee", "cases.csv"], "has no column 'dose'"),
-        (["--guarantee", "log.csv", "--confidence", 0.4], "be above 0.5 and below 1"),
+        (["--guarantee", "cases.csv"], "'dose'"),
+        (["--guarantee", "log.csv", "--confidence", 0.4], "Got 0.4"),
         (["--explain-to", "cases.pdf"], "must end in .html or .json"),
-        (["--strategy", "conservative", "--risk", 2], "must be in [0, 1). Got 2.0"),
+        (["--strategy", "conservative", "--risk", 2], "Got 2.0"),
         (["--strategy", "conservative", "--risk", 0.1, "--c", 0.1], "--risk and --c"),
         (["--strategy", "expected", "--risk", 0.1], "--risk belongs to"),
         (["--strategy", "imputation", "--risk", 0.1], "--risk belongs to"),
@@ -421,8 +419,8 @@ def test_held_out_decisions_choose_and_guarantee(run):
         (["--keep", "pateint"], "Did you mean 'patient'?"),
         (["--allowed", "may_git"], "Did you mean 'may_get'?"),
         (["--out", "advice.xlsx"], "must end in .csv"),
-        (["--out", "no/such/advice.csv"], "There is no folder 'no/such'"),
-        (["--out", "cases.csv"], "it would be lost"),
+        (["--out", "no/such/advice.csv"], "'no/such'"),
+        (["--out", "cases.csv"], "'cases.csv'"),
     ],
 )
 def test_wrong_options_are_one_sentence_and_exit_2(run, options, words):
@@ -439,7 +437,7 @@ def test_a_kept_column_may_not_hide_the_advice(run, folder):
     assert "rename it first" in error
 
 
-def test_models_that_are_none(run, folder):
+def test_folders_that_are_not_models(run, folder):
     damaged = folder / "damaged"
     damaged.mkdir(exist_ok=True)
     (damaged / "model.json").write_text("{")
@@ -451,9 +449,9 @@ def test_models_that_are_none(run, folder):
 
 def test_every_strategy_has_its_name():
     names = ("expected", "conservative", "tail", "imputation", "most-often", "lottery")
-    assert len({type(Asking(name).chosen_strategy()) for name in names}) == 6
+    assert len({type(PolicyOptions(name).chosen_strategy()) for name in names}) == 6
     with pytest.raises(InputProblem, match="TailAverse"):
-        Asking("tail", risk=0).chosen_strategy()
+        PolicyOptions("tail", risk=0).chosen_strategy()
 
 
 # --- demo ---
@@ -467,7 +465,7 @@ def test_demo_needs_a_folder(run):
 
 @pytest.fixture
 def no_simulation(monkeypatch):
-    """Whoever gets as far as simulating is interrupted."""
+    """Interrupts a demonstration that gets as far as simulating."""
     from prudent.command_line import demonstrating
 
     def interrupted(seed: int) -> None:
@@ -491,15 +489,15 @@ def test_demo_leaves_the_files_of_others_alone(run, tmp_path, no_simulation, nam
     assert (tmp_path / name).read_text() == "mine"
 
 
-def test_demo_writes_beside_other_files_and_again_after_a_run_that_was_broken_off(run, tmp_path, no_simulation):
+def test_demo_writes_beside_other_files_and_again_after_an_interrupted_run(run, tmp_path, no_simulation):
     (tmp_path / "notes.txt").write_text("mine")
     for _ in range(2):
         assert run("demo", "--quick", "--out", tmp_path) == (130, "", "")
         assert "not finished" in (tmp_path / "page.html").read_text()
-        (tmp_path / "log.csv").write_text("of the run that was broken off")
+        (tmp_path / "log.csv").write_text("of the interrupted run")
 
 
-def test_demo_leaves_a_folder_that_is_no_model_alone(run, tmp_path, no_simulation):
+def test_demo_leaves_a_folder_that_is_not_a_model_alone(run, tmp_path, no_simulation):
     run("demo", "--quick", "--out", tmp_path)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "notes.txt").write_text("mine")

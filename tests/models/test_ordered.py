@@ -12,7 +12,7 @@ from conftest import small_settings
 
 import prudent
 from prudent.checks import check_model
-from prudent.command_line.fitting import Learning
+from prudent.command_line.fitting import ModelOptions
 from prudent.evaluation.prices import model_prices
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
 from prudent.models.price_uncertainty import _joint_roots, _separate_roots
@@ -133,10 +133,10 @@ def test_bad_settings(name):
 
 
 def test_options_of_the_command():
-    learning = Learning("causal", None, None, 0, ordered=True, varying_noise=True)
+    learning = ModelOptions("causal", None, None, 0, ordered=True, varying_noise=True)
     assert learning.settings(False) == prudent.CausalPVAE(ordered=True, varying_noise=True)
     with pytest.raises(prudent.InputProblem, match="--varying-noise belongs to the causal model"):
-        Learning("similarity", None, None, 0, varying_noise=True).settings(False)
+        ModelOptions("similarity", None, None, 0, varying_noise=True).settings(False)
 
 
 def test_evaluation_reads_the_noise_of_every_record(fitted):

@@ -1,7 +1,7 @@
 """The command line: `prudent inspect`, `fit`, `recommend`, `evaluate`, `demo`.
 
-Exit codes: 0 done, 2 bad input (one sentence on standard error), 1 a fault of ours, 130 interrupted, 141 the reader
-of a pipe went away.
+Exit codes: 0 done, 2 bad input (one sentence on standard error), 1 a fault of prudent, 130 interrupted, 141 the reader
+of a pipe closed it.
 """
 
 import os
@@ -26,12 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return _exit_code(stop)
     except InputProblem as problem:
-        return _tell(str(problem), BAD_INPUT)
+        return _report(str(problem), BAD_INPUT)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as fault:
         last_line = traceback.format_exception_only(fault)[-1].strip().splitlines()[0]
-        return _tell(
+        return _report(
             f"This is a fault of prudent, not of your input; please report it (PRUDENT_DEBUG=1 shows where it "
             f"happened): {last_line}",
             FAULT,
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _tell(sentence: str, code: int) -> int:
+def _report(sentence: str, code: int) -> int:
     if debugging.on:
         traceback.print_exc()
     print(sentence, file=sys.stderr)
@@ -47,7 +47,7 @@ def _tell(sentence: str, code: int) -> int:
 
 
 def _exit_code(stop: SystemExit) -> int:
-    # typer answers a closed pipe with 1, which here would mean a fault of ours
+    # typer exits with 1 on a closed pipe, which here would mean a fault of prudent
     if isinstance(stop.__context__, BrokenPipeError):
         return BROKEN_PIPE
     if stop.code is None:
@@ -56,7 +56,7 @@ def _exit_code(stop: SystemExit) -> int:
 
 
 def _never_fail_on_a_character() -> None:
-    """Where the terminal's encoding lacks a character, show a question mark rather than stop."""
+    """Show a question mark for a character that the terminal's encoding lacks, rather than stop."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

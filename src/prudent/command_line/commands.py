@@ -1,6 +1,6 @@
-"""The contract others script against: every command with its arguments and options. The work is done elsewhere.
+"""Every command with its arguments and options: the contract that scripts rely on. The work is done elsewhere.
 
-Nothing heavy is imported here, so that `--help` answers at once: each command imports its own worker when it is called.
+Nothing heavy is imported here, so that `--help` is fast: each command imports what it needs when it is called.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Debugging:
 
 
 debugging = Debugging()
-"""Of the command that runs now: `main` sets it anew, `--debug` switches it on."""
+"""For the command that runs now: `main` resets it, `--debug` switches it on."""
 
 
 class ModelName(StrEnum):
@@ -64,11 +64,11 @@ class IntervalName(StrEnum):
 
 
 Table = Annotated[Path, typer.Argument(metavar="LOG", help="The logged decisions: a csv, tsv, parquet or arrow file.")]
-Action = Annotated[str, typer.Option(metavar="COL", help="The column that says what was done.")]
-Reward = Annotated[str, typer.Option(metavar="COL", help="The column that says how it turned out, as a number.")]
+Action = Annotated[str, typer.Option(metavar="COL", help="The column with the action that was taken.")]
+Reward = Annotated[str, typer.Option(metavar="COL", help="The column with the outcome, as a number.")]
 Propensity = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="The column with the probability that the logged action had, if there is one."),
+    typer.Option(metavar="COL", help="The column with the probability (propensity) of the logged action, if known."),
 ]
 Minimize = Annotated[bool, typer.Option("--minimize", help="Lower rewards are better (costs, days in hospital).")]
 Ignore = Annotated[
@@ -80,13 +80,13 @@ Kinds = Annotated[
         "--kind",
         metavar="COL=KIND",
         help="Read a column as real, positive, count, bounded (or bounded:0..100), categorical, boolean, date, or as "
-        "ordinal:low<mid<high. COL may be a pattern, as in 'pixel*=bounded:0..255'. Repeatable.",
+        "ordinal:low<mid<high. COL may be a pattern, such as 'pixel*=bounded:0..255'. Repeatable.",
     ),
 ]
 KindsFile = Annotated[
     Path | None,
     typer.Option(
-        "--kinds", metavar="FILE", help="A .json or .toml file that maps columns to kinds; --kind overrules it."
+        "--kinds", metavar="FILE", help="A .json or .toml file that maps columns to kinds; --kind takes precedence."
     ),
 ]
 ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")]
@@ -94,8 +94,8 @@ Risk = Annotated[
     float | None,
     typer.Option(
         metavar="P",
-        help="conservative: the share of plausible cases that may be worse than the worst one counted (0.05). "
-        "tail: the share of worst cases to average over (0.2).",
+        help="conservative: the probability left out of the plausible set (default 0.05). tail: the share of worst "
+        "cases to average over (default 0.2).",
     ),
 ]
 Threshold = Annotated[
@@ -106,35 +106,37 @@ Floor = Annotated[
     float | None,
     typer.Option(
         metavar="R",
-        help="Refer a row, or give the fallback, when every action's worst plausible reward misses this.",
+        help="Refer a row, or give the fallback, if the worst plausible reward of every action is worse than this.",
     ),
 ]
-Fallback = Annotated[str | None, typer.Option(metavar="ACTION", help="What to give then, instead of no action.")]
+Fallback = Annotated[
+    str | None, typer.Option(metavar="ACTION", help="The action for rows that miss the floor, instead of none.")
+]
 CompletionCount = Annotated[
-    int, typer.Option(metavar="N", min=2, help="Plausible records each case is completed into.")
+    int, typer.Option(metavar="N", min=2, help="Completions (plausible full records) per case.")
 ]
 SearchSteps = Annotated[
     int | None,
     typer.Option(
         metavar="STEPS",
         min=0,
-        help="Steps of the search for the worst plausible case, the slow part; 0 looks among the completions drawn "
-        "only. Unless told 6 with --strategy conservative or a floor, else 0.",
+        help="Steps of the search for the worst plausible case, the slow part; 0 looks among the drawn completions "
+        "only. Default: 6 with --strategy conservative or a floor, otherwise 0.",
     ),
 ]
 JsonFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write it all as JSON; '-' prints the JSON alone.")
+    Path | None, typer.Option(metavar="FILE", help="Also write all results as JSON; '-' prints only the JSON.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 
 
-def _version(asked: bool) -> bool:
-    if asked:
+def _version(requested: bool) -> bool:
+    if requested:
         from prudent import __version__
 
         typer.echo(f"prudent {__version__}")
         raise typer.Exit
-    return asked
+    return requested
 
 
 @app.callback()
@@ -161,11 +163,10 @@ def inspect(
 ) -> None:
     """Show what is in a table: kinds, gaps, actions, overlap, problems."""
     from prudent.command_line.inspecting import inspect_table
-    from prudent.command_line.reading import Reading
+    from prudent.command_line.log_options import LogOptions
 
-    inspect_table(
-        Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds), json
-    )
+    options = LogOptions(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
+    inspect_table(options, json)
 
 
 @app.command()
@@ -178,19 +179,19 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep a fifth of the rows, at random, out of the fit and write them here to evaluate on.",
+            help="Keep a random fifth of the rows out of the fit and write them here, to evaluate on.",
         ),
     ] = None,
     model: Annotated[
         ModelName,
-        typer.Option(metavar="NAME", help="causal (the one to use), or the paper's own: similarity or conditional."),
+        typer.Option(metavar="NAME", help="causal (recommended), or those of the paper: similarity or conditional."),
     ] = ModelName.causal,
     propensity: Propensity = None,
     minimize: Minimize = False,
     members: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Networks to train independently and average; the model's own number unless told."
+            metavar="N", min=1, help="Networks to train independently and average. Default: that of the model."
         ),
     ] = None,
     types: Annotated[
@@ -198,32 +199,32 @@ def fit(
         typer.Option(
             metavar="N",
             min=1,
-            help="Read each case as one of N types with rewards of their own: for outcomes that fall into patterns.",
+            help="Treat each case as one of N types, each with its own rewards: for outcomes that fall into patterns.",
         ),
     ] = None,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Actions are numbers, and neighbouring ones are alike, as doses are.")
+        bool, typer.Option("--ordered", help="Actions are numbers, and close ones have similar effects, as doses do.")
     ] = False,
     varying_noise: Annotated[
-        bool, typer.Option("--varying-noise", help="Outcomes scatter more for some cases than for others.")
+        bool, typer.Option("--varying-noise", help="Outcomes vary more for some cases than for others.")
     ] = False,
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Rounds of training, at most; the model's own number unless told."),
+        typer.Option(metavar="N", min=1, help="The most rounds of training. Default: that of the model."),
     ] = None,
     seed: Seed = 0,
     ignore: Ignore = None,
     kind: Kinds = None,
     kinds: KindsFile = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when it went well.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on success.")] = False,
 ) -> None:
     """Learn a model from logged decisions and save it."""
-    from prudent.command_line.fitting import Learning, fit_model
-    from prudent.command_line.reading import Reading
+    from prudent.command_line.fitting import ModelOptions, fit_model
+    from prudent.command_line.log_options import LogOptions
 
-    reading = Reading(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
-    learning = Learning(model.value, members, rounds, seed, types, ordered, varying_noise)
-    fit_model(reading, learning, out, hold_out, quiet)
+    options = LogOptions(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
+    settings = ModelOptions(model.value, members, rounds, seed, types, ordered, varying_noise)
+    fit_model(options, settings, out, hold_out, quiet)
 
 
 @app.command()
@@ -239,8 +240,8 @@ def recommend(
         StrategyName,
         typer.Option(
             metavar="NAME",
-            help="How to choose when gaps leave the best action open: expected, conservative, tail, imputation, "
-            "most-often or lottery.",
+            help="How to choose when the best action depends on what is missing: expected, conservative, tail, "
+            "imputation, most-often or lottery.",
         ),
     ] = StrategyName.expected,
     risk: Risk = None,
@@ -252,26 +253,32 @@ def recommend(
         typer.Option(metavar="COL", help="A column that lists the actions a row may get, as a;b;c. Empty: any."),
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="Copy this column through, in front. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="COL", help="Copy this column to the output, before the advice. Repeatable."),
     ] = None,
     cost: Annotated[
         list[str] | None,
-        typer.Option(metavar="ACTION=COST", help="What taking an action costs, in units of the reward. Repeatable."),
+        typer.Option(metavar="ACTION=COST", help="The cost of an action, in units of the reward. Repeatable."),
     ] = None,
     doubt: Annotated[
         float,
-        typer.Option(metavar="K", min=0, help="Take K standard deviations of a price's own uncertainty off it."),
+        typer.Option(
+            metavar="K", min=0, help="Lower each expected reward by K standard deviations of its uncertainty."
+        ),
     ] = 0.0,
     noise: Annotated[
-        float, typer.Option(metavar="K", min=0, help="The same for the scatter of single outcomes around the price.")
+        float,
+        typer.Option(
+            metavar="K", min=0, help="The same for the variation of single outcomes around the expected reward."
+        ),
     ] = 0.0,
     search: SearchSteps = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Add which gap is most worth filling first, and what that is worth.")
+        bool, typer.Option("--measure", help="Add which missing entry is most worth measuring first, and the gain.")
     ] = False,
     measure_cost: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL=COST", help="What measuring a column costs, in units of the reward. Repeatable."),
+        typer.Option(metavar="COL=COST", help="The cost of measuring a column, in units of the reward. Repeatable."),
     ] = None,
     guarantee: Annotated[
         Path | None,
@@ -296,26 +303,26 @@ def recommend(
     explain: Annotated[int, typer.Option(min=0, metavar="N", help="Also explain the first N rows.")] = 0,
     explain_to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the explanations (10 rows unless told) to an .html or .json file."),
+        typer.Option(metavar="FILE", help="Write the explanations (default: 10 rows) to an .html or .json file."),
     ] = None,
 ) -> None:
     """Recommend an action for every row of a table.
 
     Writes one row per input row, in order: kept columns first, then action, expected and worst reward, entropy of the
-    best action in bits, what --guarantee and --measure add, status, flags.
+    best action in bits, columns of --guarantee and --measure, status, flags.
     """
-    from prudent.command_line.asking import Asking
-    from prudent.command_line.recommending import Limit, Wanted, recommend_actions
+    from prudent.command_line.policy_options import PolicyOptions
+    from prudent.command_line.recommending import AdviceOptions, Limit, recommend_actions
 
-    asking = Asking(
+    options = PolicyOptions(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
         *(search, doubt, noise, tuple(cost or ())),
     )
-    wanted = Wanted(
+    extras = AdviceOptions(
         *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),
-        Limit.of(held_out, limit, below, named=any(option is not None for option in (risk, c))),
+        Limit.of(held_out, limit, below, has_setting=risk is not None or c is not None),
     )
-    recommend_actions(model, table, out, asking, wanted)
+    recommend_actions(model, table, out, options, extras)
 
 
 @app.command()
@@ -329,8 +336,8 @@ def evaluate(
         list[StrategyName] | None,
         typer.Option(
             metavar="NAME",
-            help="A way to choose, as in 'recommend': expected, conservative, tail, imputation, most-often or lottery. "
-            "Repeatable; all but lottery unless told.",
+            help="A strategy, as in 'recommend': expected, conservative, tail, imputation, most-often or lottery. "
+            "Repeatable. Default: all but lottery.",
         ),
     ] = None,
     rule: Annotated[
@@ -338,7 +345,7 @@ def evaluate(
         typer.Option(
             metavar="COL",
             help="A column of the log with the action that some other rule, such as a guideline, would have taken; it "
-            "is judged too. Repeatable.",
+            "is evaluated too. Repeatable.",
         ),
     ] = None,
     risk: Risk = None,
@@ -347,15 +354,15 @@ def evaluate(
     fallback: Fallback = None,
     below: Annotated[
         float | None,
-        typer.Option(metavar="R", help="Also tell the share of outcomes worse than this."),
+        typer.Option(metavar="R", help="Also estimate the share of outcomes worse than this."),
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
     estimator: Annotated[
         list[EstimatorName] | None,
         typer.Option(
             metavar="NAME",
-            help="How to read the log: direct, ips, clipped-ips, self-normalised-ips, dr, self-normalised-dr, "
-            "switch-dr or shrunk-dr. Repeatable; every one unless told.",
+            help="How to estimate from the log: direct, ips, clipped-ips, self-normalised-ips, dr, self-normalised-dr, "
+            "switch-dr or shrunk-dr. Repeatable. Default: all.",
         ),
     ] = None,
     interval: Annotated[
@@ -366,8 +373,8 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="COL",
-            help="The column with the probability that the logged action had, or 'estimate'; as when the model was "
-            "fitted unless told.",
+            help="The column with the probability (propensity) of the logged action, or 'estimate'. Default: as when "
+            "the model was fitted.",
         ),
     ] = None,
     completions: CompletionCount = 256,
@@ -375,34 +382,37 @@ def evaluate(
     seed: Seed = 0,
     json: JsonFile = None,
 ) -> None:
-    """Tell what policies would have earned on logged decisions, and whether the log can tell.
+    """Estimate what policies would have earned on logged decisions, and whether the log can answer that.
 
-    Every strategy of the model, the decisions as logged and every constant action, by every estimator, with intervals.
+    Every strategy of the model, the decisions as logged and every constant action, by every estimator, with
+    confidence intervals.
     """
-    from prudent.command_line.asking import Asking
     from prudent.command_line.evaluating import EvaluationOptions, evaluate_model
+    from prudent.command_line.policy_options import PolicyOptions
 
-    asking = Asking(
+    policies = PolicyOptions(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
     )
     options = EvaluationOptions(
         tuple(one.value for one in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
     )
     names = tuple(one.value for one in strategy or ())
-    evaluate_model(model, log, asking, names, tuple(rule or ()), options, json)
+    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json)
 
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to make up.")] = 5000,
+    rows: Annotated[
+        int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to simulate.")
+    ] = 5000,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for its files.")] = Path("prudent-demo"),
     seed: Seed = 0,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="A few seconds instead of a minute or two, with a model too small to be good."),
+        typer.Option("--quick", help="Seconds instead of a minute or two, with a model too small to be good."),
     ] = False,
 ) -> None:
-    """Do the main job end to end on data it makes itself, where the best advice is known."""
+    """Show the whole workflow on simulated data, for which the best advice is known."""
     from prudent.command_line.demonstrating import demonstrate
 
     demonstrate(rows, out, seed, quick)

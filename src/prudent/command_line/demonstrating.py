@@ -33,14 +33,14 @@ from prudent.command_line.files import (
     write_table,
     write_text,
 )
-from prudent.command_line.reading import command
+from prudent.command_line.log_options import shell_words
 from prudent.command_line.recommending import advice_table, kept_columns
-from prudent.command_line.screen import bullets, heading, screen, sentence
+from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.errors import InputProblem
 from prudent.evaluation import SelfNormalisedDoublyRobust, evaluate
 from prudent.models import CausalPVAE, Fitted, Sizes
 from prudent.networks import Training
-from prudent.show import TextTable, counted
+from prudent.show import Section, TextTable, counted
 from prudent.table import Log, read_log, take_rows
 from prudent.worlds.insulin import InsulinSample, InsulinWorld
 
@@ -77,12 +77,12 @@ def _size(rows: int, quick: bool) -> Size:
 def demonstrate(rows: int, folder: Path, seed: int, quick: bool) -> None:
     size = _size(rows, quick)
     _prepare(folder)
-    _announce(f"Simulating {counted(size.rows + size.cases, 'meal')} of virtual patients under every dose ...")
+    announce(f"Simulating {counted(size.rows + size.cases, 'meal')} of virtual patients under every dose ...")
     world = InsulinWorld(seed=seed)
     fresh = world.sample(size.cases, seed=seed + 2)
     past, later = _log(world, size.rows, seed, folder)
     write_table(fresh.cases().with_row_index("meal", offset=1), str(folder / CASES))
-    _announce(f"Learning from {counted(len(past), 'logged decision')} ...")
+    announce(f"Learning from {counted(len(past), 'logged decision')} ...")
     fitted = size.settings.fit(past, seed=seed)
     try:
         fitted.save(folder / MODEL)
@@ -91,7 +91,9 @@ def demonstrate(rows: int, folder: Path, seed: int, quick: bool) -> None:
     results = _results(fitted, past, later, fresh, size, seed, folder)
     steps = _next_steps(folder)
     write_text(page(results, steps), folder / PAGE)
-    _show(results, steps)
+    show(_sections(results))
+    lines = [line for text, commands in steps for line in (text, *(f"  {command}" for command in commands))]
+    show([Section("Next", sentences=tuple(lines))])
     sentence(screen(), f"The page with pictures: {folder / PAGE}")
 
 
@@ -116,13 +118,6 @@ def _is_demonstration(path: Path) -> bool:
     return path.is_file() and MARK in path.read_text(encoding="utf-8", errors="replace")
 
 
-def _announce(text: str) -> None:
-    """On a terminal only: scripts stay quiet."""
-    console = screen(stderr=True)
-    if console.is_terminal:
-        sentence(console, text)
-
-
 def _log(world: InsulinWorld, rows: int, seed: int, folder: Path) -> tuple[Log, Log]:
     """The clinic's log, as a file and as its earlier and later part."""
     write_table(world.sample(rows, seed=seed + 1).frame(), str(folder / LOG))
@@ -138,18 +133,18 @@ def _results(
 ) -> Results:
     world, cases = fresh.world, fresh.cases()
     policies, rule = policies_of(fitted, size.completions), usual_rule(world, past)
-    _announce(f"Evaluating {len(policies) + 1} ways to dose by {counted(len(later), 'later decision')} of the log ...")
+    announce(f"Evaluating {len(policies) + 1} ways to dose by {counted(len(later), 'later decision')} of the log ...")
     evaluation = evaluate(
         {**policies, RULE: rule}, later, estimators=[SelfNormalisedDoublyRobust()], below=BAD, seed=seed
     )
     preferred = max(STRATEGIES, key=lambda name: evaluation.estimate(name).value)
-    _announce(f"Advising on {counted(len(fresh), 'new meal')} ...")
+    announce(f"Advising on {counted(len(fresh), 'new meal')} ...")
     advice = policies[CAREFUL].recommend(cases)
     meal_numbers = kept_columns(folder / CASES, cases.with_row_index("meal", offset=1), ("meal",))
     write_table(advice_table(advice, meal_numbers, as_text=True), str(folder / ADVICE))
     doses = dose_numbers(policies, rule, advice.encoded, fresh)
     meals = shown_meals(doses, fresh)
-    _announce("Finding what to measure first ...")
+    announce("Finding what to measure first ...")
     return Results(
         learned_from=len(past),
         judged_on=len(later),
@@ -167,30 +162,22 @@ def _results(
     )
 
 
-def _show(results: Results, steps: Steps) -> None:
-    console = screen()
-    for line in (*what_happened(results), VIRTUAL):
-        sentence(console, line)
-    heading(console, f"{counted(results.advised, 'new meal')}: the truth, and what was estimated from the log")
-    TextTable(HEADINGS, [outcome.cells for outcome in results.outcomes]).draw(console)
-    sentence(console, REWARD)
-    bullets(console, (f"{outcome.name}: {results.meaning(outcome.name)}" for outcome in results.outcomes))
-    for title, lines in (
-        ("Could the log alone tell?", what_the_log_estimated(results)),
-        ("What to measure first", what_to_measure(results)),
-        ("Next", []),
-    ):
-        heading(console, title)
-        for line in lines:
-            sentence(console, line)
-    for words, commands in steps:
-        sentence(console, words)
-        for line in commands:
-            sentence(console, line, indent=2)
+def _sections(results: Results) -> list[Section]:
+    return [
+        Section(introduction=(*what_happened(results), VIRTUAL)),
+        Section(
+            f"{counted(results.advised, 'new meal')}: the truth, and what was estimated from the log",
+            TextTable(HEADINGS, [outcome.cells for outcome in results.outcomes]),
+            (REWARD,),
+            tuple(f"{outcome.name}: {results.meaning(outcome.name)}" for outcome in results.outcomes),
+        ),
+        Section("Could the log alone tell?", sentences=tuple(what_the_log_estimated(results))),
+        Section("What to measure first", sentences=tuple(what_to_measure(results))),
+    ]
 
 
 def _next_steps(folder: Path) -> Steps:
-    model, cases, later = (command(folder / name) for name in (MODEL, CASES, LATER))
+    model, cases, later = (shell_words(folder / name) for name in (MODEL, CASES, LATER))
     return (
         (
             f"In {folder}: {PAGE}, {LOG}, {LATER} (its later part), {CASES}, {MODEL}, {ADVICE}. Use the model again, "

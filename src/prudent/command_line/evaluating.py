@@ -1,6 +1,5 @@
 """`prudent evaluate`: what policies would have earned on logged decisions, and whether the log can answer that."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from prudent.command_line.asking import Asking
-from prudent.command_line.files import STANDARD_OUTPUT, require_file_destination, write_text
-from prudent.command_line.screen import bullets, heading, screen, sentence
+from prudent.command_line.files import require_json_destination, write_json
+from prudent.command_line.policy_options import PolicyOptions
+from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
 from prudent.errors import InputProblem
 from prudent.evaluation import (
@@ -22,7 +21,7 @@ from prudent.evaluation import (
     evaluate,
 )
 from prudent.models import Fitted, load
-from prudent.show import Facts, evaluation_sections, source_sentence
+from prudent.show import Facts, Section, evaluation_sections, source_sentence
 from prudent.table import Log, did_you_mean, read_table, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
@@ -60,16 +59,14 @@ class EvaluationOptions:
 def evaluate_model(
     model: Path,
     log: Path,
-    asking: Asking,
+    policy_options: PolicyOptions,
     strategies: tuple[str, ...],
     rules: tuple[str, ...],
     options: EvaluationOptions,
     json_file: Path | None,
 ) -> None:
-    alone = json_file is not None and str(json_file) == STANDARD_OUTPUT
-    if json_file is not None and not alone:
-        require_file_destination(json_file)
-    requests = _requests(asking, strategies)
+    require_json_destination(json_file)
+    requests = _requests(policy_options, strategies)
     fitted, frame = load(model), read_table(log)
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
@@ -78,29 +75,25 @@ def evaluate_model(
     evaluation = evaluate({**policies, **others}, read, **options.settings())
     used = {name: str(policy.strategy) for name, policy in policies.items()}
     facts = {"model": str(model), "log": str(log), "strategies": used, **evaluation.to_dict()}
-    facts["notes"] = [*notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, asking)]
-    if json_file is not None:
-        text = json.dumps(facts, indent=2, ensure_ascii=False)
-        if alone:
-            print(text)
-            return
-        write_text(text, json_file)
+    facts["notes"] = [*notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
+    if write_json(facts, json_file):
+        return
     _show(facts, has_all=json_file is not None)
 
 
 # --- what is evaluated ---
 
 
-def _requests(asking: Asking, strategies: tuple[str, ...]) -> dict[str, Asking]:
+def _requests(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
     """The options of each strategy; --risk and --c go to those that have them."""
     names = tuple(dict.fromkeys(strategies)) or STRATEGIES
     takes_risk = any(name in TAKES_RISK for name in names)
     requests = {
         name: replace(
-            asking,
+            policy_options,
             strategy=name,
-            risk=asking.risk if name in TAKES_RISK or not takes_risk else None,
-            c=asking.c if name == "conservative" or "conservative" not in names else None,
+            risk=policy_options.risk if name in TAKES_RISK or not takes_risk else None,
+            c=policy_options.c if name == "conservative" or "conservative" not in names else None,
         )
         for name in names
     }
@@ -145,9 +138,9 @@ def _read(fitted: Fitted, frame: pl.DataFrame, propensity: str | None) -> tuple[
     return reader.read(frame), notes
 
 
-def _fallback_notes(fitted: Fitted, asking: Asking) -> list[str]:
+def _fallback_notes(fitted: Fitted, policy_options: PolicyOptions) -> list[str]:
     labels = fitted.action_labels
-    fallback = asking.known_fallback(labels)
+    fallback = policy_options.known_fallback(labels)
     if fallback is None or fallback in labels:
         return []
     return [
@@ -158,28 +151,17 @@ def _fallback_notes(fitted: Fitted, asking: Asking) -> list[str]:
 
 def announce_slow_steps(policies: dict[str, Policy], rows: int) -> None:
     """On a terminal only: scripts stay quiet."""
-    console = screen(stderr=True)
-    if not console.is_terminal:
-        return
     searched = [name for name, policy in policies.items() if policy.searched]
     slow = (
         f"; the search for worst cases ({', '.join(searched)}) takes longest, --search 0 skips it" if searched else ""
     )
-    sentence(console, f"Evaluating {len(policies)} policies of the model on {rows:,} decisions{slow} ...")
+    announce(f"Evaluating {len(policies)} policies of the model on {rows:,} decisions{slow} ...")
 
 
 # --- what is shown ---
 
 
 def _show(facts: Facts, has_all: bool) -> None:
-    console = screen()
-    sentence(console, f"{facts['log']}: {source_sentence(facts)}")
-    for section in evaluation_sections(facts):
-        heading(console, section.title)
-        if section.table is not None:
-            section.table.draw(console)
-        for text in section.sentences:
-            sentence(console, text)
-        bullets(console, section.points)
+    show([Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",)), *evaluation_sections(facts)])
     if not has_all:
-        sentence(console, "\nAll constant actions, tails by every estimator and more: --json FILE.")
+        sentence(screen(), "\nAll constant actions, tails by every estimator and more: --json FILE.")

@@ -1,5 +1,6 @@
 """Where results go: checked before the work begins, written whole or not at all."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import polars as pl
 
 from prudent.errors import InputProblem
 from prudent.models import require_model_folder
+from prudent.show import Facts
 
 TEXT = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -52,11 +54,28 @@ def require_model_destination(path: Path) -> None:
     require_model_folder(path)
 
 
+def require_json_destination(path: Path | None) -> None:
+    if path is not None and str(path) != STANDARD_OUTPUT:
+        require_file_destination(path)
+
+
+def write_json(facts: Facts, path: Path | None) -> bool:
+    """Write the facts if a place was named; True if that is standard output, which is then for JSON alone."""
+    if path is None:
+        return False
+    text = json.dumps(facts, indent=2, ensure_ascii=False)
+    if str(path) == STANDARD_OUTPUT:
+        print(text, flush=True)
+        return True
+    write_text(f"{text}\n", path)
+    return False
+
+
 def write_table(frame: pl.DataFrame, out: str) -> None:
     if out == STANDARD_OUTPUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(frame.write_csv().encode())
-        # here, not at exit: a reader that went away must be noticed while it can still be answered
+        # here, not at exit, where the error of a reader that closed the pipe could no longer be handled
         sys.stdout.flush()
         return
     path = Path(out)
@@ -71,7 +90,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """To a temporary file beside it, then renamed: whoever looks sees the old file or the new one."""
+    """To a temporary file beside it, then renamed: a reader sees the old file or the new one, never a part."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         write(temporary)

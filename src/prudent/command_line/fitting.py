@@ -1,4 +1,4 @@
-"""`prudent fit`: learn a model from logged decisions, save it, and say what happened."""
+"""`prudent fit`: learn a model from logged decisions, save it, and summarise the fit."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,20 +7,22 @@ from typing import Any
 import numpy as np
 
 from prudent.command_line.files import require_model_destination, require_table_destination, unwritable, write_table
-from prudent.command_line.reading import Reading, command
-from prudent.command_line.screen import bullets, screen, sentence
+from prudent.command_line.log_options import LogOptions, shell_words
+from prudent.command_line.screen import show
 from prudent.errors import InputProblem
 from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted
 from prudent.propensity import Known
-from prudent.show import counted, percent
+from prudent.show import Section, counted, percent
 from prudent.table import Log, take_rows
 
 HELD_OUT = 0.2
+"""The share of rows that --hold-out keeps out of the fit."""
+LABELS_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Learning:
-    """Which model, and how it is trained; None leaves the model its own default."""
+class ModelOptions:
+    """Which model, and how it is trained; None stands for the default of the model."""
 
     model: str
     members: int | None
@@ -35,59 +37,56 @@ class Learning:
         settings = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model](**propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
-        own = {"types": self.types, "ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
-        asked = {name: value for name, value in own.items() if value is not None}
-        if asked and self.model != "causal":
-            option = f"--{next(iter(asked)).replace('_', '-')}"
+        options = {"types": self.types, "ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
+        causal_only = {name: value for name, value in options.items() if value is not None}
+        if causal_only and self.model != "causal":
+            option = f"--{next(iter(causal_only)).replace('_', '-')}"
             raise InputProblem(f"{option} belongs to the causal model, and this is --model {self.model}; leave it out.")
-        settings = replace(settings, **asked)
+        settings = replace(settings, **causal_only)
         if self.rounds is not None:
             settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
         return settings
 
 
-def fit_model(reading: Reading, learning: Learning, out: Path, hold_out: Path | None, quiet: bool) -> None:
+def fit_model(options: LogOptions, model: ModelOptions, out: Path, hold_out: Path | None, quiet: bool) -> None:
     require_model_destination(out)
-    log = reading.log()
+    log = options.log()
     if hold_out is not None:
         require_table_destination(str(hold_out))
-        log, later = log.split(1 - HELD_OUT, seed=learning.seed)
+        log, later = log.split(1 - HELD_OUT, seed=model.seed)
         write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
-    settings = learning.settings(reading.propensity is not None)
-    fitted = settings.fit(log, seed=learning.seed, progress=False if quiet else None)
+    settings = model.settings(options.propensity is not None)
+    fitted = settings.fit(log, seed=model.seed, progress=False if quiet else None)
     try:
         fitted.save(out)
     except OSError as problem:
         raise unwritable(out, problem) from problem
     if not quiet:
-        _tell(fitted, log, reading, learning)
-        _tell_next(out, hold_out)
+        show([_summary(fitted, log, options, model), _next_steps(out, hold_out)])
 
 
-def _tell_next(out: Path, hold_out: Path | None) -> None:
-    console = screen()
-    sentence(console, f"Saved in {out}. Next:")
-    if hold_out is not None:
-        sentence(console, f"  prudent evaluate {command(out, hold_out)}")
-    sentence(console, f"  prudent recommend {command(out)} NEW_CASES.csv --out advice.csv --strategy tail")
-
-
-def _tell(fitted: Fitted, log: Log, reading: Reading, learning: Learning) -> None:
-    console, report = screen(), fitted.report
-    labels = ", ".join(str(label) for label in fitted.action_labels[:12])
-    more = f" and {len(fitted.action_labels) - 12} more" if len(fitted.action_labels) > 12 else ""
-    better = "lower" if reading.minimize else "higher"
-    sentence(console, f"Learnt from {counted(report.rows, 'row')}, {report.rewarded:,} of them with action and reward.")
-    sentence(console, f"  actions   {len(fitted.action_labels)}: {labels}{more}")
-    sentence(console, f"  reward    '{reading.reward}', {better} is better")
-    gaps = percent(1 - float(log.observed.mean()))
-    sentence(console, f"  features  {counted(len(fitted.schema), 'column')}, {gaps} of the cells missing")
-    members = counted(fitted.settings.members, "network")
-    sentence(console, f"  training  {learning.model}, {members}, {counted(report.rounds, 'round')}")
-    if reading.propensity is not None and learning.model == "causal":
-        sentence(
-            console,
-            f"The causal model weights all rows alike: '{reading.propensity}' is kept out of the features and not used "
-            "otherwise.",
+def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions) -> Section:
+    report, labels = fitted.report, [str(label) for label in fitted.action_labels]
+    shown = ", ".join(labels[:LABELS_SHOWN]) + (
+        f" and {len(labels) - LABELS_SHOWN} more" if len(labels) > LABELS_SHOWN else ""
+    )
+    sentences = [
+        f"Learned from {counted(report.rows, 'row')}, {report.rewarded:,} of them with action and reward.",
+        f"  actions   {len(labels)}: {shown}",
+        f"  reward    '{options.reward}', {'lower' if options.minimize else 'higher'} is better",
+        f"  features  {counted(len(fitted.schema), 'column')}, {percent(1 - float(log.observed.mean()))} of the cells "
+        "missing",
+        f"  training  {model.model}, {counted(fitted.settings.members, 'network')}, {counted(report.rounds, 'round')}",
+    ]
+    if options.propensity is not None and model.model == "causal":
+        sentences.append(
+            f"The causal model gives all rows the same weight: column '{options.propensity}' is not a feature and not "
+            "used otherwise."
         )
-    bullets(console, report.notes)
+    return Section(sentences=tuple(sentences), points=tuple(report.notes))
+
+
+def _next_steps(out: Path, hold_out: Path | None) -> Section:
+    evaluate = [] if hold_out is None else [f"  prudent evaluate {shell_words(out, hold_out)}"]
+    recommend = f"  prudent recommend {shell_words(out)} NEW_CASES.csv --out advice.csv --strategy tail"
+    return Section(sentences=(f"Saved in {out}. Next:", *evaluate, recommend))

@@ -1,4 +1,4 @@
-"""`prudent recommend`: advice for every row of a table, written where it was asked for."""
+"""`prudent recommend`: advice for every row of a table, and explanations of some of it."""
 
 import json
 from collections import Counter
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from prudent.command_line.asking import Asking, priced
 from prudent.command_line.files import (
     STANDARD_OUTPUT,
     require_file_destination,
@@ -15,12 +14,13 @@ from prudent.command_line.files import (
     write_table,
     write_text,
 )
-from prudent.command_line.screen import screen, sentence
+from prudent.command_line.policy_options import PolicyOptions, parse_costs
+from prudent.command_line.screen import heading, screen, sentence, show
 from prudent.decide import Advice, Policy, Status
 from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
-from prudent.show import counted, explanations_page
+from prudent.show import Section, TextTable, counted, explanations_page, percent
 from prudent.table import did_you_mean, read_as_text, read_table
 
 ADVICE = (
@@ -32,29 +32,29 @@ EXPLAINED = 10
 
 @dataclass(frozen=True)
 class Limit:
-    """Choose the strategy that keeps the share of outcomes worse than `below` within `share`, as `log` shows it."""
+    """Choose the best strategy that keeps the share of outcomes worse than `below` within `share`, judged by `log`."""
 
     log: Path
     share: float
     below: float
 
     @staticmethod
-    def of(log: Path | None, share: float | None, below: float | None, named: bool) -> "Limit | None":
-        """From three options that only mean something together."""
+    def of(log: Path | None, share: float | None, below: float | None, has_setting: bool) -> "Limit | None":
+        """From three options that are only meaningful together; `has_setting`: --risk or --c was given too."""
         if log is None and share is None and below is None:
             return None
         if log is None or share is None or below is None:
             raise InputProblem(
                 "--held-out LOG, --limit SHARE and --below R choose a strategy together; give all three."
             )
-        if named:
+        if has_setting:
             raise InputProblem("--limit chooses the strategy and its setting; leave --risk and --c out.")
         return Limit(log, share, below)
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What else to write beside the advice, and from what."""
+class AdviceOptions:
+    """What to write in addition to the plain advice."""
 
     keep: tuple[str, ...] = ()
     explain: int = 0
@@ -66,55 +66,45 @@ class Wanted:
     limit: Limit | None = None
 
 
-def recommend_actions(model: Path, table: Path, out: str, asking: Asking, wanted: Wanted) -> None:
+def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
     require_table_destination(out)
     _refuse_to_overwrite(table, out)
-    _check_explanations(wanted.explain_to)
-    asking.chosen_strategy()  # before the model is loaded: a wrong option is answered at once
-    costs = priced(wanted.measure_costs, "--measure-cost COL=COST")
+    _check_explanations(extras.explain_to)
+    options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
+    costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
     frame = read_table(table)
-    kept = kept_columns(table, frame, wanted.keep)
-    policy = _policy(fitted, asking, wanted.limit)
+    kept = kept_columns(table, frame, extras.keep)
+    policy = _policy(fitted, options, extras.limit)
     bounds = None
-    if wanted.guarantee is not None:
-        bounds = guarantee(
-            policy, fitted.read(read_table(wanted.guarantee)), confidence=wanted.confidence, seed=asking.seed
-        )
-        for text in (*bounds.notes, bounds.verdict):
-            sentence(screen(stderr=True), text)
-    measure = costs if costs else wanted.measure
-    advice = policy.recommend(frame, allowed=asking.allowed, guarantee=bounds, measure=measure)
+    if extras.guarantee is not None:
+        later = fitted.read(read_table(extras.guarantee))
+        bounds = guarantee(policy, later, confidence=extras.confidence, seed=options.seed)
+        show([Section(sentences=(*bounds.notes, bounds.verdict))], stderr=True)
+    advice = policy.recommend(frame, allowed=options.allowed, guarantee=bounds, measure=costs or extras.measure)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
-        _summarise(advice, out)
-        if policy.fallback is not None and policy.fallback not in fitted.action_labels:
-            labels = map(str, fitted.action_labels)
-            sentence(
-                screen(stderr=True),
-                f"The fallback '{policy.fallback}' is no action of the log, so it is given as it is, without rewards. "
-                f"{did_you_mean(str(policy.fallback), labels)}",
-            )
-    _explain(advice, wanted, to_stderr=out == STANDARD_OUTPUT)
+        show([_summary(advice, policy, out)], stderr=True)
+    _explain(advice, extras, to_stderr=out == STANDARD_OUTPUT)
 
 
-def _policy(fitted: Fitted, asking: Asking, limit: Limit | None) -> Policy:
+def _policy(fitted: Fitted, options: PolicyOptions, limit: Limit | None) -> Policy:
     if limit is None:
-        return asking.policy(fitted)
-    found = frontier(
+        return options.policy(fitted)
+    settings = frontier(
         fitted,
         fitted.read(read_table(limit.log)),
         below=limit.below,
-        completions=asking.completions,
-        seed=asking.seed,
-        **{name: value for name, value in asking.judged_options().items() if value is not None},
+        completions=options.completions,
+        seed=options.seed,
+        **{name: value for name, value in options.scoring_options().items() if value is not None},
     )
-    chosen = found.policy(limit.share)
+    chosen = settings.policy(limit.share)
     console = screen(stderr=True)
-    console.print(str(found), soft_wrap=True)
-    sentence(console, found.certify(limit.share).sentence)
-    # what was judged is what is used: a floor comes on top, and everything else stays
-    return asking.policy(fitted, chosen.strategy, search=chosen.search)
+    console.print(str(settings), soft_wrap=True)
+    sentence(console, settings.certify(limit.share).sentence)
+    # the same options as in the frontier; only a floor is added
+    return options.policy(fitted, chosen.strategy, search=chosen.search)
 
 
 def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.DataFrame:
@@ -156,21 +146,25 @@ def _refuse_to_overwrite(table: Path, out: str) -> None:
         raise InputProblem(f"--out is the table of cases itself, '{table}'; name another file, or it would be lost.")
 
 
-def _summarise(advice: Advice, out: str) -> None:
-    console = screen(stderr=True)
-    sentence(console, f"{counted(len(advice), 'row')} of advice in {out}.")
+def _summary(advice: Advice, policy: Policy, out: str) -> Section:
     given = Counter("(none: referred)" if action is None else str(action) for action in advice.actions)
-    labels = [str(label) for label in advice.chooser.fitted.action_labels]
+    labels = [str(label) for label in policy.fitted.action_labels]
     order = sorted(given, key=lambda name: labels.index(name) if name in labels else len(labels))
-    width = max(len(name) for name in order)
-    for name in order:
-        sentence(console, f"  {name:<{width}}  {given[name]:>7,}  {given[name] / len(advice):>4.0%}")
+    rows = [(name, f"{given[name]:,}", percent(given[name] / len(advice))) for name in order]
     flagged = sum(flag != "" for flag in advice.encoded.flags)
-    if flagged:
-        sentence(console, f"{counted(flagged, 'row')} flagged for unusual cells: see the column 'flags'.")
-    for status, rows in Counter(advice.status).most_common():
-        if status is not Status.OK:
-            sentence(console, f"{counted(rows, 'row')}: {status}.")
+    sentences = [f"{counted(flagged, 'row')} flagged for unusual cells: see the column 'flags'."] if flagged else []
+    sentences += [
+        f"{counted(count, 'row')}: {status}."
+        for status, count in Counter(advice.status).most_common()
+        if status is not Status.OK
+    ]
+    if policy.fallback is not None and str(policy.fallback) not in labels:
+        sentences.append(
+            f"The fallback '{policy.fallback}' is not an action of the log, so it is written as it is, without "
+            f"rewards. {did_you_mean(str(policy.fallback), labels)}"
+        )
+    introduction = (f"{counted(len(advice), 'row')} of advice in {out}.",)
+    return Section("", TextTable(("action", "rows", "share"), rows), tuple(sentences), introduction=introduction)
 
 
 def _check_explanations(path: Path | None) -> None:
@@ -181,15 +175,15 @@ def _check_explanations(path: Path | None) -> None:
     require_file_destination(path)
 
 
-def _explain(advice: Advice, wanted: Wanted, to_stderr: bool) -> None:
+def _explain(advice: Advice, extras: AdviceOptions, to_stderr: bool) -> None:
     console = screen(stderr=to_stderr)
-    if wanted.explain_to is None:
-        for row in range(min(wanted.explain, len(advice))):
-            console.print(f"\nRow {row + 1}", style="bold")
+    if extras.explain_to is None:
+        for row in range(min(extras.explain, len(advice))):
+            heading(console, f"Row {row + 1}")
             console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
         return
-    explained = [advice[row].explain().to_dict() for row in range(min(wanted.explain or EXPLAINED, len(advice)))]
-    as_page = wanted.explain_to.suffix.lower() == ".html"
+    explained = [advice[row].explain().to_dict() for row in range(min(extras.explain or EXPLAINED, len(advice)))]
+    as_page = extras.explain_to.suffix.lower() == ".html"
     text = explanations_page(explained) if as_page else json.dumps(explained, indent=1)
-    write_text(text, wanted.explain_to)
-    sentence(screen(stderr=True), f"{counted(len(explained), 'row')} explained in {wanted.explain_to}.")
+    write_text(text, extras.explain_to)
+    sentence(screen(stderr=True), f"{counted(len(explained), 'row')} explained in {extras.explain_to}.")

@@ -1,4 +1,4 @@
-"""What people see: sober tables and sentences that look right on a terminal and in a pipe."""
+"""Printing for people: tables and sentences that look right on a terminal and in a pipe."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,26 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from prudent.show import Section
+
 
 def screen(stderr: bool = False) -> Console:
-    """A console that takes texts as they are: a column named '[bold]' is shown as that."""
+    """A console that prints texts as they are: a column named '[bold]' is shown as that."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def show(sections: Iterable[Section], stderr: bool = False) -> None:
+    console = screen(stderr)
+    for section in sections:
+        if section.title:
+            heading(console, section.title)
+        for text in section.introduction:
+            sentence(console, text)
+        if section.table is not None:
+            section.table.draw(console)
+        for text in section.sentences:
+            sentence(console, text)
+        bullets(console, section.points)
 
 
 def heading(console: Console, text: str) -> None:
@@ -33,3 +49,10 @@ def bullets(console: Console, sentences: Iterable[str]) -> None:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_row("-", text)
         console.print(grid)
+
+
+def announce(text: str) -> None:
+    """What takes long, on a terminal only: scripts stay quiet."""
+    console = screen(stderr=True)
+    if console.is_terminal:
+        sentence(console, text)

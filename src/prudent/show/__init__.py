@@ -2,7 +2,6 @@
 lists, numbers and texts) and never from objects of other rooms. Pictures are our own small SVG: a `Picture` holds marks
 (`Line`, `Area`, `Point`, `Text`), a `Scale` places numbers on it, and `scatter_lines` draws a whole chart."""
 
-from prudent.show.evaluation.comparison import Section as Section
 from prudent.show.evaluation.comparison import difference_table as difference_table
 from prudent.show.evaluation.comparison import estimator_table as estimator_table
 from prudent.show.evaluation.comparison import evaluation_sections as evaluation_sections
@@ -23,6 +22,7 @@ from prudent.show.explanation.text import explanation_text as explanation_text
 from prudent.show.frontier import frontier_picture as frontier_picture
 from prudent.show.frontier import frontier_series as frontier_series
 from prudent.show.frontier import frontier_text as frontier_text
+from prudent.show.inspection import inspection_sections as inspection_sections
 from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types
@@ -65,6 +65,7 @@ from prudent.show.pictures.picture import Picture as Picture
 from prudent.show.pictures.picture import Point as Point
 from prudent.show.pictures.picture import Shape as Shape
 from prudent.show.pictures.picture import Text as Text
+from prudent.show.sections import Section as Section
 from prudent.show.tables import TextTable as TextTable
 from prudent.show.text import one_line as one_line
 from prudent.show.text import text_width as text_width

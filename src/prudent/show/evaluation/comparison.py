@@ -2,24 +2,15 @@
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from prudent.show.evaluation.estimates import Interval, figures_for, percent_written, share_written
 from prudent.show.json_types import Facts
+from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
 PAIRS_SHOWN = 10  # with more pairs of policies, the best one is compared with the others
 JUDGEMENT = "the first is"
-
-
-class Section(NamedTuple):
-    """A part of the report: a title (the first has none), a table, sentences below it, and a list of sentences."""
-
-    title: str
-    table: TextTable | None = None
-    sentences: tuple[str, ...] = ()
-    points: tuple[str, ...] = ()
 
 
 def evaluation_text(facts: Facts) -> str:

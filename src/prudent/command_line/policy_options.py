@@ -1,4 +1,4 @@
-"""How `recommend` is asked to choose: from words on the command line to a strategy and a policy."""
+"""The options of `recommend` and `evaluate` that make a policy of a model: a strategy by name, and its settings."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from prudent.errors import InputProblem
 from prudent.models import Fitted
 from prudent.table import ActionLabel, label_text
 
-PLAIN: dict[str, type[Strategy]] = {
+WITHOUT_SETTINGS: dict[str, type[Strategy]] = {
     "expected": MaximumExpectedReward,
     "imputation": Imputation,
     "most-often": MostOftenBest,
@@ -28,8 +28,8 @@ PLAIN: dict[str, type[Strategy]] = {
 
 
 @dataclass(frozen=True)
-class Asking:
-    """The strategy by name with its one number, and the options of the policy."""
+class PolicyOptions:
+    """A strategy by its name on the command line, its one number, and the options of the policy."""
 
     strategy: str
     risk: float | None = None
@@ -45,11 +45,13 @@ class Asking:
     costs: tuple[str, ...] = ()
 
     def chosen_strategy(self) -> Strategy:
-        """The strategy itself, or the sentence that says which options do not go together."""
+        """The strategy; options that do not go together are refused."""
         if self.fallback is not None and self.floor is None:
-            raise InputProblem("--fallback says what to give when no action reaches the floor; give --floor R too.")
+            raise InputProblem(
+                "--fallback is the action for rows where no action reaches the floor; give --floor R too."
+            )
         if self.risk is not None and self.c is not None:
-            raise InputProblem("--risk and --c are two ways to say the same; give one of them.")
+            raise InputProblem("--risk and --c are two ways to set the same threshold; give only one of them.")
         if self.strategy == "conservative":
             return Conservative(risk=self.risk, c=self.c)
         if self.c is not None:
@@ -61,43 +63,43 @@ class Asking:
                 f"--risk belongs to --strategy conservative or tail. Got --strategy {self.strategy} instead; "
                 "drop --risk, or choose one of these."
             )
-        return PLAIN[self.strategy]()
+        return WITHOUT_SETTINGS[self.strategy]()
 
-    def policy(self, fitted: Fitted, strategy: Strategy | None = None, **judged: Any) -> Policy:
-        """The policy as asked for; `strategy` and the options it was judged with in place of those named."""
+    def policy(self, fitted: Fitted, strategy: Strategy | None = None, **overrides: Any) -> Policy:
+        """The policy that the options describe; `strategy` and `overrides` take precedence."""
         return fitted.policy(
             self.chosen_strategy() if strategy is None else strategy,
             floor=self.floor,
             fallback=self.known_fallback(fitted.action_labels),
             completions=self.completions,
             seed=self.seed,
-            **(self.judged_options() | judged),
+            **(self.scoring_options() | overrides),
         )
 
-    def judged_options(self) -> dict[str, Any]:
-        """The options that change what strategies see."""
+    def scoring_options(self) -> dict[str, Any]:
+        """The options that change the prices a strategy chooses by."""
         return {
             "search": None if self.search is None else Search(steps=self.search),
             "doubt": self.doubt,
             "noise": self.noise,
-            "costs": priced(self.costs, "--cost ACTION=COST") or None,
+            "costs": parse_costs(self.costs, "--cost ACTION=COST") or None,
         }
 
     def known_fallback(self, labels: tuple[ActionLabel, ...]) -> ActionLabel | None:
-        """The log's own label where the fallback is spelled like one (2.0 is 2), and else the text as it is."""
+        """The log's label if the fallback is spelled like one (2.0 is 2), otherwise the text as it is."""
         if self.fallback is None:
             return None
         texts = {label_text(label): label for label in labels}
         return texts.get(label_text(self.fallback), self.fallback)
 
 
-def priced(texts: tuple[str, ...], form: str) -> dict[str, float]:
-    """What follows --cost or --measure-cost, name by name.
+def parse_costs(texts: tuple[str, ...], form: str) -> dict[str, float]:
+    """The values of --cost or --measure-cost by name.
 
-    >>> priced(("scan=0.2", "a=b=3"), "--cost ACTION=COST")
+    >>> parse_costs(("scan=0.2", "a=b=3"), "--cost ACTION=COST")
     {'scan': 0.2, 'a=b': 3.0}
     """
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     for text in texts:
         name, equals, cost = (part.strip() for part in text.rpartition("="))
         try:
@@ -105,6 +107,6 @@ def priced(texts: tuple[str, ...], form: str) -> dict[str, float]:
         except ValueError:
             number = math.nan
         if not (name and equals and math.isfinite(number)):
-            raise InputProblem(f"A cost must be written {form}, the cost a number. Got {text!r} instead.")
-        found[name] = number
-    return found
+            raise InputProblem(f"A cost must be written {form}, with a number for COST. Got {text!r} instead.")
+        costs[name] = number
+    return costs

@@ -1,5 +1,6 @@
-"""What `inspect` and `fit` are told about the table of logged decisions."""
+"""The options of `inspect` and `fit` that say how to read the table of logged decisions."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,8 +8,8 @@ from prudent.table import KindOverride, Log, parse_kind, read_kinds, read_log
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The table and the roles of its columns, as given on the command line."""
+class LogOptions:
+    """The table, the roles of its columns, and their kinds."""
 
     table: Path
     action: str
@@ -20,7 +21,7 @@ class Reading:
     kinds_file: Path | None
 
     def kinds(self) -> dict[str, KindOverride]:
-        """The file's kinds, overruled by those on the command line."""
+        """Those of the file; those on the command line take precedence."""
         named = {} if self.kinds_file is None else read_kinds(self.kinds_file)
         return named | dict(parse_kind(text) for text in self.kind)
 
@@ -35,19 +36,17 @@ class Reading:
             minimize=self.minimize,
         )
 
-    def as_options(self) -> str:
-        """The same, to be typed again after another command."""
+    def as_command(self) -> str:
+        """The same options, to be typed after the name of another command."""
         parts = [str(self.table), "--action", self.action, "--reward", self.reward]
         parts += [] if self.propensity is None else ["--propensity", self.propensity]
         parts += ["--minimize"] if self.minimize else []
         parts += [part for name in self.ignore for part in ("--ignore", name)]
         parts += [part for text in self.kind for part in ("--kind", text)]
         parts += [] if self.kinds_file is None else ["--kinds", str(self.kinds_file)]
-        return command(*parts)
+        return shell_words(*parts)
 
 
-def command(*parts: str | Path) -> str:
-    """A command line that a shell reads back as these parts."""
-    import shlex
-
+def shell_words(*parts: str | Path) -> str:
+    """A part of a command line that a shell reads back as these parts."""
     return shlex.join(str(part) for part in parts)

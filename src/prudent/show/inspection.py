@@ -1,0 +1,81 @@
+"""What `prudent inspect` shows of a table of logged decisions, from the facts that it writes as JSON."""
+
+from collections.abc import Iterator, Sequence
+
+from prudent.show.json_types import Facts
+from prudent.show.numbers import counted, percent
+from prudent.show.sections import Section
+from prudent.show.tables import TextTable
+
+NAMES_SHOWN = 6
+
+
+def inspection_sections(log: Facts) -> Iterator[Section]:
+    columns = [
+        (column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in log["columns"]
+    ]
+    described = counted(len(columns), "column describes", "columns describe")
+    yield Section(
+        introduction=(
+            f"{log['table']}: {counted(log['rows'], 'row')}, {log['rewarded']:,} with action and reward; {described} "
+            "the case.",
+        )
+    )
+    table = TextTable(("column", "kind", "gaps", "values"), columns, words=("column", "kind", "values"))
+    yield Section("Columns", table)
+    yield _gaps(log)
+    yield _actions(log)
+    if log["overlap"] is not None:
+        yield Section("Can the log answer?", points=tuple(log["overlap"]["verdicts"]))
+    if log["notes"]:
+        yield Section("Notes", points=tuple(log["notes"]))
+    if log["problems"]:
+        yield Section("Problems", points=tuple(log["problems"]))
+
+
+def _gaps(log: Facts) -> Section:
+    gaps = log["gaps"]
+    if gaps["share"] == 0:
+        return Section("Gaps", sentences=("None: no cell is missing.",))
+    empty = f", {counted(gaps['empty_rows'], 'row')} with nothing observed" if gaps["empty_rows"] else ""
+    sentence = (
+        f"{percent(gaps['share'])} of the cells are missing; {counted(gaps['complete_rows'], 'complete row')}{empty}; "
+        f"{counted(gaps['distinct_patterns'], 'pattern')} of gaps, the most frequent:"
+    )
+    rows = [
+        (f"{pattern['rows']:,}", percent(pattern["rows"] / log["rows"]), _names(pattern["missing"]))
+        for pattern in gaps["common"]
+    ]
+    table = TextTable(("rows", "share", "missing together"), rows, words=("missing together",))
+    return Section("Gaps", table, introduction=(sentence,))
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more if names else "(nothing)"
+
+
+def _actions(log: Facts) -> Section:
+    overlap = {} if log["overlap"] is None else {str(action["action"]): action for action in log["overlap"]["actions"]}
+    title = f"Actions ('{log['action']}'), by '{log['reward']}' ({'lower' if log['minimize'] else 'higher'} is better)"
+    headings = ("action", "rows", "share", "mean reward", "smallest\npropensity", "effective\nsample size")
+    rows = [_action_cells(action, log["rewarded"], overlap.get(str(action["label"]))) for action in log["actions"]]
+    if not overlap:
+        return Section(title, TextTable(headings[:4], [row[:4] for row in rows]))
+    rows_of = "the rows that got it, as logged" if log["propensity"] else "all rows, estimated"
+    sentence = (
+        f"smallest propensity: the smallest probability of the action over {rows_of}. effective sample size: how many "
+        "equally likely rows are as informative as the rows that got it."
+    )
+    return Section(title, TextTable(headings, rows), (sentence,))
+
+
+def _action_cells(action: Facts, rewarded: int, overlap: Facts | None) -> list[str]:
+    mean = "–" if action["mean_reward"] is None else f"{action['mean_reward']:.4g}"
+    cells = [str(action["label"]), f"{action['rows']:,}", percent(action["rows"] / max(rewarded, 1)), mean]
+    if overlap is None:
+        return [*cells, "", ""]
+    smallest = "–" if overlap["smallest"] is None else f"{overlap['smallest']:.2g}"
+    # the overlap also counts rows without a reward; here they are left out, as in the column 'rows'
+    effective = overlap["effective_sample_size"] * action["rows"] / max(overlap["count"], 1)
+    return [*cells, smallest, f"{effective:,.0f}"]
