@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from conftest import COMPLETIONS, MODELS, read, small_settings, visits
 
-from prudent.decide import Conservative, Search, TailAverse
+from prudent.decide import Conservative, Search, Status, TailAverse
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
@@ -31,7 +31,7 @@ FRAMES = {
 }
 
 
-def ask(fitted, frame, strategy=None):
+def advise(fitted, frame, strategy=None):
     """Advice whose every number and label is sound."""
     advice = fitted.policy(strategy or Conservative(), completions=COMPLETIONS, search=Search(steps=0)).recommend(frame)
     assert set(advice.actions) <= set(fitted.action_labels)
@@ -45,16 +45,16 @@ def ask(fitted, frame, strategy=None):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_spelling_of_a_gap_is_the_same_gap(fitted_models, cases, name, spelling):
     spelled = cases.astype(object).where(cases.notna(), spelling)
-    assert ask(fitted_models[name], spelled).columns() == ask(fitted_models[name], cases).columns()
+    assert advise(fitted_models[name], spelled).columns() == advise(fitted_models[name], cases).columns()
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=list(FRAMES))
 @pytest.mark.parametrize("name", MODELS)
 def test_every_kind_of_frame_gets_the_same_advice(fitted_models, cases, name, make):
-    asked = make(cases)
-    advice = ask(fitted_models[name], asked)
-    assert advice.columns() == ask(fitted_models[name], cases).columns()
-    kind = type(asked) if isinstance(asked, pd.DataFrame | pl.DataFrame | pa.Table) else pl.DataFrame
+    table = make(cases)
+    advice = advise(fitted_models[name], table)
+    assert advice.columns() == advise(fitted_models[name], cases).columns()
+    kind = type(table) if isinstance(table, pd.DataFrame | pl.DataFrame | pa.Table) else pl.DataFrame
     assert isinstance(advice.to_frame(), kind)
     assert len(advice.to_frame()) == len(cases)
 
@@ -62,14 +62,14 @@ def test_every_kind_of_frame_gets_the_same_advice(fitted_models, cases, name, ma
 @pytest.mark.parametrize("strategy", [None, TailAverse()], ids=repr)
 def test_one_column_entirely_missing(fitted, cases, strategy):
     for name in cases.columns:
-        advice = ask(fitted, cases.assign(**{name: None}), strategy)
+        advice = advise(fitted, cases.assign(**{name: None}), strategy)
         assert not advice.encoded.observed[:, fitted.schema.names.index(name)].any()
 
 
 def test_a_whole_row_missing(fitted, cases):
-    advice = ask(fitted, cases)
-    assert advice.status[1] == "nothing was observed: this is the advice for an average case"
-    everything = ask(fitted, cases.head(3).assign(**dict.fromkeys(cases.columns)))
+    advice = advise(fitted, cases)
+    assert advice[1].status is Status.NOTHING_OBSERVED
+    everything = advise(fitted, cases.head(3).assign(**dict.fromkeys(cases.columns)))
     assert len(set(everything.actions)) == 1
     np.testing.assert_allclose(everything.expected_reward, advice.expected_reward[1], rtol=1e-5)
 
@@ -78,21 +78,21 @@ def test_gaps_in_all_rows(fitted, cases):
     holed = cases.copy()
     for row in range(len(holed)):
         holed.iloc[row, row % holed.shape[1]] = None
-    assert not ask(fitted, holed).encoded.observed.all(axis=1).any()
+    assert not advise(fitted, holed).encoded.observed.all(axis=1).any()
 
 
 def test_no_gaps_at_all(fitted):
-    advice = ask(fitted, visits(20, seed=3, gaps=0.0))
+    advice = advise(fitted, visits(20, seed=3, gaps=0.0))
     assert advice.encoded.observed.all()
     np.testing.assert_allclose(advice.scored.entropy, 0.0, atol=1e-4)
     np.testing.assert_allclose(advice.scored.worst, advice.scored.expected, rtol=1e-3, atol=1e-3)
-    assert set(advice.status) == {"ok"}
+    assert {case.status for case in advice} == {Status.OK}
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_gaps_at_decision_only(name):
     fitted = small_settings(name).fit(read(visits(gaps=0.0)), seed=0, progress=False)
-    ask(fitted, visits(20, seed=1))
+    advise(fitted, visits(20, seed=1))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -109,5 +109,5 @@ def test_gaps_at_fit_in_every_row(name):
     assert not log.observed.all(axis=1).any()
     fitted = small_settings(name).fit(log, seed=0, progress=False)
     assert fitted.report.rewarded == int(log.rewarded.sum()) < len(log)
-    ask(fitted, visits(20, seed=1))
-    ask(fitted, visits(20, seed=1, gaps=0.0))
+    advise(fitted, visits(20, seed=1))
+    advise(fitted, visits(20, seed=1, gaps=0.0))

