@@ -114,7 +114,7 @@ def small_settings(name: str, **changes: Any) -> Any:
 def make_log(values: Any, actions: Any, rewards: Any = None, labels: Any = None, categories: Any = None) -> Any:
     """A log from encoded values with NaN gaps; `categories` maps a column's index to its number of levels.
 
-    Every reward is 1 unless told; the actions are 0, 1, … unless told.
+    By default every reward is 1 and the actions are 0, 1, …
     """
     from prudent.table import Column, Log, Schema
 

@@ -179,7 +179,7 @@ def _moved(mark: Element, x: float, y: float) -> Element:
 
 
 def _told(rows: Sequence[PriceRow], figures: Figures) -> str:
-    """The picture in words, for who cannot see it."""
+    """The picture in words, for people who cannot see it."""
     return "; ".join(
         f"{_name(row)}{' (recommended)' if row.chosen else ''}: expected {figures(row.expected)}, "
         f"range {figures(row.low)} to {figures(row.high)}, worst {figures(row.worst)}"
