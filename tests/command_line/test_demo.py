@@ -116,7 +116,11 @@ def test_the_truth_and_the_estimates_are_shown_as_they_are(tour: Tour):
         fresh = InsulinWorld(seed=0).sample(100, seed=2)
     best = fresh.theta.argmax(axis=1)
     shares = [(fresh.of(fresh.lowest, best) < level).mean() for level in (70, 54)]
-    assert tour.figures(ORACLE) == [f"{fresh.theta.max(axis=1).mean():.2f}", "0.0%", *(f"{own:.1%}" for own in shares)]
+    assert tour.figures(ORACLE) == [
+        f"{fresh.theta.max(axis=1).mean():.2f}",
+        "0.0%",
+        *(f"{share:.1%}" for share in shares),
+    ]
     advised = fresh.world.index(pl.read_csv(tour.folder / "advice.csv")["action"])
     assert tour.figures(CAREFUL)[:2] == [
         f"{fresh.world.value(advised, fresh):.2f}",

@@ -394,9 +394,9 @@ def evaluate(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
     )
     options = EvaluationOptions(
-        tuple(one.value for one in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
+        tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
     )
-    names = tuple(one.value for one in strategy or ())
+    names = tuple(name.value for name in strategy or ())
     evaluate_model(model, log, policies, names, tuple(rule or ()), options, json)
 
 

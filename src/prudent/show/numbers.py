@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figures:
-    """Writes numbers that belong together with the same decimals, enough to tell them apart, and where they are huge
-    or tiny with the same power of ten.
+    """Writes numbers that belong together with the same decimals, enough to distinguish them, and with the same power
+    of ten if they are huge or tiny.
 
     >>> figures = Figures.of([-2.6134, -0.5, 1.25])
     >>> figures(-2.6134), figures(-0.0004), figures(float("nan"))
@@ -27,7 +27,7 @@ class Figures:
         if largest == 0:
             return cls()
         spread = max(finite) - min(finite)
-        if spread < 1e-6 * largest:  # float noise tells nothing apart
+        if spread < 1e-6 * largest:  # rounding errors distinguish nothing
             spread = largest
         exponent = thousands(largest) if largest >= 1e7 or largest < 1e-4 else 0
         return cls(min(max(math.ceil(2.5 - math.log10(spread) + exponent), 0), 8), exponent)
@@ -47,7 +47,7 @@ def thousands(number: float) -> int:
 
 
 def power_of_ten(exponent: int) -> str:
-    """The factor that numbers shown without it must be multiplied by; nothing for 1.
+    """The factor to be written after a number or an axis title; nothing for 1.
 
     >>> power_of_ten(-6), power_of_ten(0)
     ('×10⁻⁶', '')
@@ -56,7 +56,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def _signed(digits: str) -> str:
-    """With a true minus sign, and no minus before a zero."""
+    """With a typographic minus sign, and none before a zero."""
     return digits.lstrip("-") if float(digits) == 0 else digits.replace("-", "−")
 
 

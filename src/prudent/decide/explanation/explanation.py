@@ -25,7 +25,7 @@ class ActionPrice:
     chance_best: the probability, given the gaps, that this action is the best one, after costs.
     doubt, noise: one standard deviation of the price itself, and of single outcomes around it; None where the model
         has none.
-    guaranteed_reward: a bound that holds whatever the model believes; for the recommended action, where one was asked.
+    guaranteed_reward: a bound that holds whatever the model believes; for the recommended action, if one was requested.
     """
 
     action: ActionLabel

@@ -35,7 +35,7 @@ def tick_labels(ticks: Sequence[float]) -> tuple[list[str], str]:
     largest = max(abs(tick) for tick in ticks)
     step = ticks[1] - ticks[0]
     exponent = thousands(largest) if largest >= 1e5 or largest < 1e-3 else 0
-    if step < 1e-4 * largest:  # a mantissa with so many decimals says less than the number itself
+    if step < 1e-4 * largest:  # a mantissa with so many decimals is harder to read than the number itself
         exponent = 0
     factor = 10.0**exponent
     decimals = max(0, -math.floor(math.log10(step / factor) + 1e-9))
@@ -58,28 +58,30 @@ class Scale:
 
     @classmethod
     def of_magnitudes(cls, numbers: Sequence[float], start: float, end: float) -> "Scale":
-        """A scale on which ten times as much is as far everywhere, for positive numbers; ticks at powers of ten, and
-        at their doubles and halves of the next where there are few.
+        """A logarithmic scale for positive numbers, with ticks at powers of ten and, where these are few, at 2 and 5
+        times powers of ten.
 
         >>> Scale.of_magnitudes([1.0, 800.0], 0.0, 100.0).labels
         ('1', '2', '5', '10', '20', '50', '100', '200', '500')
         """
         low, high = math.log10(min(numbers)), math.log10(max(numbers))
-        air = 0.03 * (high - low) or 0.1
+        margin = 0.03 * (high - low) or 0.1
         between = (1, 2, 5) if high - low < 3.5 else (1,)
-        powers = range(math.floor(low - air), math.ceil(high + air) + 1)
+        powers = range(math.floor(low - margin), math.ceil(high + margin) + 1)
         ticks = [times * 10.0**power for power in powers for times in between]
-        ticks = [tick for tick in ticks if low - air <= math.log10(tick) <= high + air]
-        return cls(low - air, high + air, start, end, tuple(ticks), tuple(f"{tick:g}" for tick in ticks), "", True)
+        ticks = [tick for tick in ticks if low - margin <= math.log10(tick) <= high + margin]
+        return cls(
+            low - margin, high + margin, start, end, tuple(ticks), tuple(f"{tick:g}" for tick in ticks), "", True
+        )
 
     @classmethod
     def around(cls, numbers: Sequence[float], start: float, end: float, most: int = 7) -> "Scale":
-        """A scale that shows all numbers with a little air; fewer ticks where their labels would meet."""
+        """A scale that shows all numbers with a margin; fewer ticks where their labels would overlap."""
         low, high = min(numbers), max(numbers)
-        air = 0.05 * (high - low)
-        if high - low <= 1e-7 * max(abs(low), abs(high)):  # all the same, but for float noise
-            air = 0.1 * max(abs(low), abs(high)) or 1.0
-        low, high = low - air, high + air
+        margin = 0.05 * (high - low)
+        if high - low <= 1e-7 * max(abs(low), abs(high)):  # all the same, apart from rounding errors
+            margin = 0.1 * max(abs(low), abs(high)) or 1.0
+        low, high = low - margin, high + margin
         choices = [nice_ticks(low, high, count) for count in range(most, 2, -1)]
         choices = [ticks for ticks in choices if len(ticks) > 1]
         ticks = next((ticks for ticks in choices if _apart(ticks, (end - start) / (high - low))), choices[-1])
@@ -92,7 +94,7 @@ class Scale:
 
 
 def _apart(ticks: list[float], units: float) -> bool:
-    """Whether labels of these ticks stay clear of each other; a vertical axis, which runs upwards, stacks them."""
+    """Whether labels of these ticks do not overlap; on a vertical axis, which runs upwards, they are stacked."""
     widest = max(text_width(label, TICK_SIZE) for label in tick_labels(ticks)[0])
     return (widest + 14 if units > 0 else 2 * TICK_SIZE) <= abs(units) * (ticks[1] - ticks[0])
 
@@ -119,7 +121,7 @@ def across(scale: Scale, label: str, panel: Box, width: float) -> list[Element]:
 
 
 def upwards(scale: Scale, panel: Box) -> list[Element]:
-    """The vertical axis left of a panel: faint rules and ticks. Its title is for the caller to set above it."""
+    """The vertical axis left of a panel: faint rules and ticks. The caller writes its title above it."""
     elements: list[Element] = []
     for tick, text in zip(scale.ticks, scale.labels, strict=True):
         y = scale(tick)

@@ -1,4 +1,4 @@
-"""Charts of named series: points, joined or not, with a legend and with labels that stay clear of each other."""
+"""Charts of named series: points, joined or not, with a legend and with labels that do not overlap."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ DASHES = ("", "7 4", "2 4")
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y) or (x, y, label) under one name, joined in their order or left alone."""
+    """Points (x, y) or (x, y, label) under one name, joined in their order or not."""
 
     name: str
     points: Sequence[tuple[float, float] | tuple[float, float, str]]
@@ -35,7 +35,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Spot:
-    """A point on the canvas with what is to be written beside it."""
+    """A point on the canvas with the label to be written beside it."""
 
     x: float
     y: float
@@ -63,7 +63,7 @@ def scatter_lines(
     >>> [text.text for text in chart.texts if "risk" in text.text]
     ['risk 0.1']
     """
-    finite = [(point[0], point[1]) for one in series for point in one.points if _is_finite(point)]
+    finite = [(point[0], point[1]) for line in series for point in line.points if _is_finite(point)]
     if not finite:
         raise InputProblem("A chart needs at least one point with finite coordinates; 'series' has none.")
     heading, top = _heading(title, series, width)
@@ -78,16 +78,17 @@ def scatter_lines(
     elements = [*heading, named_y, *upwards(y_scale, panel), *across(x_scale, x_label, panel, width), *lines]
     elements += [Point(spot.x, spot.y, spot.style.shape, 4.5, spot.style.colour, spot.label) for spot in spots]
     elements += labels_beside(spots, [line.points for line in lines], panel)
-    told = f"{y_label} against {x_label}: " + ", ".join(one.name for one in series)
-    return Picture(width, height, tuple(elements), title, told)
+    description = f"{y_label} against {x_label}: " + ", ".join(line.name for line in series)
+    return Picture(width, height, tuple(elements), title, description)
 
 
 def _is_finite(point: Sequence[object]) -> bool:
     return all(isinstance(number, Real) and math.isfinite(number) for number in point[:2])
 
 
-def _style(at: int) -> Style:
-    return Style(SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)], DASHES[at // len(SERIES) % len(DASHES)])
+def _style(index: int) -> Style:
+    dash = DASHES[index // len(SERIES) % len(DASHES)]
+    return Style(SERIES[index % len(SERIES)], SHAPES[index % len(SHAPES)], dash)
 
 
 def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[Element], float]:
@@ -100,13 +101,13 @@ def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[E
         y += 20
     y += 4
     x = MARGIN
-    for at, one in enumerate(series):
-        name = shortened(one_line(one.name), room - 34, 12)
+    for index, line in enumerate(series):
+        name = shortened(one_line(line.name), room - 34, 12)
         needed = 34 + text_width(name, 12)
         if x > MARGIN and x + needed > width - MARGIN:
             x, y = MARGIN, y + 19
-        style = _style(at)
-        if one.joined:
+        style = _style(index)
+        if line.joined:
             elements.append(Line(((x, y - 4), (x + 26, y - 4)), style.colour, 2, style.dash))
         elements += [Point(x + 13, y - 4, style.shape, 4.5, style.colour), Text(x + 33, y, name)]
         x += needed + 20
@@ -116,18 +117,18 @@ def _heading(title: str, series: Sequence[Series], width: float) -> tuple[list[E
 def _placed(series: Sequence[Series], x_scale: Scale, y_scale: Scale) -> tuple[list[Line], list[Spot]]:
     lines: list[Line] = []
     spots: list[Spot] = []
-    for at, one in enumerate(series):
-        style = _style(at)
-        for run in _runs(one.points):
-            own = [Spot(x_scale(p[0]), y_scale(p[1]), one_line(p[2]) if len(p) > 2 else "", style) for p in run]
-            spots += own
-            if one.joined and len(own) > 1:
-                lines.append(Line(tuple((spot.x, spot.y) for spot in own), style.colour, 2, style.dash))
+    for index, named_points in enumerate(series):
+        style = _style(index)
+        for run in _runs(named_points.points):
+            placed = [Spot(x_scale(p[0]), y_scale(p[1]), one_line(p[2]) if len(p) > 2 else "", style) for p in run]
+            spots += placed
+            if named_points.joined and len(placed) > 1:
+                lines.append(Line(tuple((spot.x, spot.y) for spot in placed), style.colour, 2, style.dash))
     return lines, spots
 
 
 def _runs(points: Iterable[tuple]) -> list[list[tuple]]:
-    """Stretches of points without a hole."""
+    """Consecutive points that are all finite."""
     runs: list[list[tuple]] = [[]]
     for point in points:
         if _is_finite(point):
@@ -138,7 +139,8 @@ def _runs(points: Iterable[tuple]) -> list[list[tuple]]:
 
 
 def labels_beside(spots: list[Spot], lines: list[tuple[tuple[float, float], ...]], panel: Box) -> list[Element]:
-    """Beside each point, where no other label or point is; of several free places the one that fewest lines cross."""
+    """A label beside each point where no other label or point is; of several free places the one crossed by the fewest
+    lines."""
     taken = [spot.box for spot in spots]
     elements: list[Element] = []
     for spot in spots:
@@ -164,7 +166,7 @@ def _candidates(spot: Spot) -> list[Text]:
 
 
 def _crosses(line: tuple[tuple[float, float], ...], box: Box) -> bool:
-    """Whether a line runs through a box, looked at every few units along it."""
+    """Whether a line runs through a box, checked every few units along it."""
     for (x0, y0), (x1, y1) in pairwise(line):
         steps = int(math.hypot(x1 - x0, y1 - y0) / 3) + 1
         for step in range(steps + 1):

@@ -1,10 +1,10 @@
-"""A restrained palette: apart for colour-blind eyes, at least 3 to 1 against its paper, and a twin for dark screens."""
+"""A small palette: distinct for colour-blind people, at least 3 to 1 against its paper, each with a dark variant."""
 
 from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """A role with its colour on light paper and on a dark screen."""
+    """A role with its colours on light paper and on a dark screen."""
 
     name: str
     light: str
@@ -31,4 +31,4 @@ SERIES = (
     Colour("sky", "#2b86b8", "#92d4f5"),
     Colour("slate", "#55626f", "#b4bfc9"),
 )
-"""Colours of the lines of a chart, in order; their marks differ in shape too, so colour never speaks alone."""
+"""Colours of the lines of a chart, in order; their marks also differ in shape, so colour is never the only cue."""

@@ -79,7 +79,7 @@ class Area(Element):
 
 @dataclass(frozen=True)
 class Point(Element):
-    """A mark of one of a few shapes; `tip` is told when the pointer rests on it."""
+    """A mark of one of a few shapes; `tip` is shown when the pointer rests on it."""
 
     x: float
     y: float
@@ -115,7 +115,7 @@ class Point(Element):
 
 @dataclass(frozen=True)
 class Text(Element):
-    """One line of text whose baseline is at y. `tip` is told when the pointer rests on it."""
+    """One line of text whose baseline is at y. `tip` is shown when the pointer rests on it."""
 
     x: float
     y: float
@@ -129,7 +129,7 @@ class Text(Element):
 
     @classmethod
     def fitted(cls, x: float, y: float, text: object, room: float, size: float = 12.0, **how: object) -> Text:
-        """Cut to the room there is; what was cut is told when the pointer rests on it."""
+        """Cut to the room there is; the full text is shown when the pointer rests on it."""
         whole = one_line(text)
         short = shortened(whole, room, size, bool(how.get("bold")))
         return cls(x, y, short, size, tip="" if short == whole else whole, **how)  # type: ignore[arg-type]
@@ -154,7 +154,8 @@ class Text(Element):
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that notebooks show and `svg()` writes. `title` and `description` are read out to who cannot see it.
+    """A drawing that notebooks show and `svg()` writes. `title` and `description` are read out to people who
+    cannot see it.
 
     >>> Picture(80, 20, (Text(4, 14, "a < b"),), "Two letters").svg().count("a &lt; b")
     1
@@ -192,8 +193,7 @@ class Picture:
         return tuple(element for element in self.elements if isinstance(element, Text))
 
     def _colours(self) -> list[Colour]:
-        own = {PAPER} | {getattr(element, "colour", INK) for element in self.elements}
-        return sorted(own)
+        return sorted({PAPER} | {getattr(element, "colour", INK) for element in self.elements})
 
 
 _ROUND = 'stroke-linecap="round"'
@@ -211,7 +211,7 @@ _HALO = f'stroke="{PAPER.light}" stroke-width="1"'
 
 
 def _dark(colours: list[Colour]) -> str:
-    """Light colours stand on the marks themselves, for programs that know no style sheets; print stays light."""
+    """Light colours are attributes of the marks, for programs that ignore style sheets; print stays light."""
     rules = "".join(
         f".prudent-picture .fill-{name}{{fill:{dark}}}.prudent-picture .stroke-{name}{{stroke:{dark}}}"
         for name, _, dark in colours

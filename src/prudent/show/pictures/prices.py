@@ -84,7 +84,7 @@ def price_rows(
     for line in wrapped(one_line(note), room, 11):
         bottom += 18
         elements.append(Text(MARGIN, bottom, line, 11, colour=SOFT))
-    return Picture(width, bottom + 16, tuple(elements), title, _told(rows, layout.figures))
+    return Picture(width, bottom + 16, tuple(elements), title, _description(rows, layout.figures))
 
 
 def _shown(rows: Sequence[PriceRow], floor: float | None) -> list[float]:
@@ -178,7 +178,7 @@ def _moved(mark: Element, x: float, y: float) -> Element:
     return replace(mark, x=mark.x + x, y=mark.y + y)
 
 
-def _told(rows: Sequence[PriceRow], figures: Figures) -> str:
+def _description(rows: Sequence[PriceRow], figures: Figures) -> str:
     """The picture in words, for people who cannot see it."""
     return "; ".join(
         f"{_name(row)}{' (recommended)' if row.chosen else ''}: expected {figures(row.expected)}, "
