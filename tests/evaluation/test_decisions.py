@@ -152,7 +152,8 @@ def test_rows_without_reward_are_not_asked_about():
 
     found = evaluate(policy, small(frame), prices=np.zeros((6, 3)))
     assert seen[0]["patient"].to_list() == ["p1", "p3", "p4", "p5", "p6"]
-    assert found.notes == ("1 of 6 rows have no action or no reward, and are left out.",)
+    (note,) = found.notes
+    assert "1 of 6 rows" in note
     assert found.asked == ("policy",)
 
 
@@ -195,7 +196,7 @@ def test_wrong_policies_and_names():
 
 
 def test_a_policy_may_not_be_named_like_a_constant():
-    with pytest.raises(InputProblem, match="not be named like a constant action"):
+    with pytest.raises(InputProblem, match="constant action"):
         evaluate({"always a": lambda _: LABELS}, small(), prices=np.zeros((6, 3)))
     found = evaluate({"mine": lambda _: LABELS}, small(), prices=np.zeros((6, 3)))
     assert found.names == ("mine", LOGGED, "always a", "always b", "always c")
@@ -313,10 +314,10 @@ def test_logs_that_a_model_cannot_read(exact, later):
     alone = Log.from_frame(later, **reading)
     with pytest.raises(InputProblem, match=r"fitted\.read"):
         evaluate(policy, replace(alone, source=None, positions=None))
-    with pytest.raises(InputProblem, match=r"must be a Log, read with fitted\.read"):
+    with pytest.raises(InputProblem, match=r"'log' parameter.*fitted\.read"):
         evaluate(policy, later)  # pyright: ignore[reportArgumentType]
     renamed = replace(exact, action_labels=(0, 5, 15))
-    with pytest.raises(InputProblem, match="The model knows the actions 0, 5, 15 and the log has 0, 5, 10"):
+    with pytest.raises(InputProblem, match="0, 5, 15.*0, 5, 10"):
         evaluate({"one": policy, "other": renamed.policy(**OPTIONS)}, known(exact).read(later))
 
 

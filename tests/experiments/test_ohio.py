@@ -158,9 +158,9 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, sentence: 
 
 def test_a_folder_without_files_is_refused(tmp_path: Path):
     (tmp_path / "notes.xml").write_text("<patient/>")
-    with pytest.raises(InputProblem, match=r"has no OhioT1DM file\. Name the folder that holds 2018/ or 2020/"):
+    with pytest.raises(InputProblem, match="2018/ or 2020/"):
         read_folder(tmp_path)
-    with pytest.raises(InputProblem, match=r"There is no folder .*nowhere\. Name"):
+    with pytest.raises(InputProblem, match="nowhere"):
         read_folder(tmp_path / "nowhere")
 
 
@@ -519,7 +519,7 @@ def test_bad_arguments_get_a_sentence(world: OhioWorld, everybody: tuple[Patient
         world.sample(0)
     with pytest.raises(InputProblem, match=r"'seed' parameter"):
         world.sample(1, seed=-1)
-    with pytest.raises(InputProblem, match=r"None of the patients 559 has a bolus with glucose readings"):
+    with pytest.raises(InputProblem, match="559.*bolus"):
         OhioWorld.from_patients([read_one(tmp_path, glucose_level=BEGIN)])
 
 
