@@ -317,7 +317,7 @@ def test_logs_that_a_model_cannot_read(exact, later):
     with pytest.raises(InputProblem, match=r"'log' parameter.*fitted\.read"):
         evaluate(policy, later)  # pyright: ignore[reportArgumentType]
     renamed = replace(exact, action_labels=(0, 5, 15))
-    with pytest.raises(InputProblem, match="0, 5, 15.*0, 5, 10"):
+    with pytest.raises(InputProblem, match=r"0, 5, 15.*0, 5, 10"):
         evaluate({"one": policy, "other": renamed.policy(**OPTIONS)}, known(exact).read(later))
 
 

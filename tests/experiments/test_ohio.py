@@ -519,7 +519,7 @@ def test_bad_arguments_get_a_sentence(world: OhioWorld, everybody: tuple[Patient
         world.sample(0)
     with pytest.raises(InputProblem, match=r"'seed' parameter"):
         world.sample(1, seed=-1)
-    with pytest.raises(InputProblem, match="559.*bolus"):
+    with pytest.raises(InputProblem, match=r"559.*bolus"):
         OhioWorld.from_patients([read_one(tmp_path, glucose_level=BEGIN)])
 
 
