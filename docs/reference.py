@@ -12,7 +12,9 @@ def main() -> None:
     for name in prudent.__all__:
         getattr(prudent, name)
     pdoc.render.configure(docformat="restructuredtext")
-    pdoc.pdoc("prudent", "prudent.checks", "prudent.evaluation", output_directory=Path(__file__).parent / "_site")
+    rooms = ("table", "propensity", "decide", "models", "evaluation", "promise", "show")  # checks and worlds are public
+    modules = ("prudent", *(f"prudent.{room}" for room in rooms))
+    pdoc.pdoc(*modules, output_directory=Path(__file__).parent / "_site")
 
 
 if __name__ == "__main__":
