@@ -393,11 +393,10 @@ def test_a_world_can_record_gaps_made_elsewhere():
         world.record(full, observed[:5])
 
 
-@pytest.mark.parametrize(("mechanism", "off"), [("mcar", 1e-9), ("mar", 1e-4)])
-def test_only_gaps_can_be_measured(mechanism, off):
-    """Under "mar" some columns have no gaps at all, and the grid over what may be found leaves -4e-5 in one gap (0 with
-    a grid twice as fine)."""
+@pytest.mark.parametrize("mechanism", ["mcar", "mar"])
+def test_only_gaps_can_be_measured(mechanism):
+    """Under "mar" some columns have no gaps at all."""
     sample = DosingWorld(attributes=4, doses=5, mechanism=mechanism).sample(10, seed=1)
     value = sample.world.value_of_measuring(sample)
     np.testing.assert_array_equal(np.isnan(value), sample.observed)
-    assert value[~sample.observed].min() > -off
+    assert value[~sample.observed].min() > -1e-9

@@ -8,7 +8,7 @@ import numpy as np
 from prudent.worlds.contexts import Contexts
 from prudent.worlds.exact_scores import Posterior
 
-REACH, NODES = 5.0, 101
+REACH, NODES = 5.0, 201
 """Numbers are averaged over a fine even grid of ± `REACH` standard deviations: the best dose's score has kinks in the
 measured value, and even spacing handles them better than the few points of a Gauss rule."""
 
