@@ -1,7 +1,5 @@
 """The rivals are real: each finds an obvious best action, lives with gaps and categories, and repeats itself."""
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
@@ -31,7 +29,6 @@ COMPLETING = PartialVAEImputation(
     sizes=Sizes(latent=3, width=12, embedding=4, summary=12),
     training=Training(rounds=6, steps_per_round=30, batch=32, learning_rate=0.02),
 )
-needs_econml = pytest.mark.skipif(find_spec("econml") is None, reason="EconML is an extra")
 
 # fewer imputations and rounds than anyone would compare with, so that the tests stay quick
 RIVALS = {
@@ -45,7 +42,7 @@ RIVALS = {
     "mean, lines per action": Linear(PerAction()),
     "partial VAE, lines per action": Linear(PerAction(), COMPLETING),
 }
-EVERY = [pytest.param(name, marks=needs_econml if "policy forest" in name else ()) for name in RIVALS]
+EVERY = list(RIVALS)
 
 
 def world(rows, seed):
