@@ -1,5 +1,6 @@
 """Heads, layout, encoder and the training program, against SciPy and against what must hold exactly."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -13,6 +14,7 @@ from scipy import special, stats
 
 from prudent import checks
 from prudent.decide import Completions, pool
+from prudent.errors import InputProblem
 from prudent.models.fitting import record_hashes
 from prudent.networks import (
     Decoder,
@@ -26,6 +28,8 @@ from prudent.networks import (
 from prudent.networks import decoder as decoding
 from prudent.networks.decoder import Levels, Numbers
 from prudent.networks.training import _held_out
+from prudent.networks.training_program import learning_rates
+from prudent.progress import reporting
 
 
 @pytest.fixture(scope="module")
@@ -241,10 +245,10 @@ def line_data(rows=100, slope=3.0):
     return {"observed": x, "target": (slope * x[:, 0]).astype(np.float32)}
 
 
-def train_line(data, **changes):
+def train_line(data, progress=False, **changes):
     settings = training.Training(**{"learning_rate": 0.1, "batch": 16, "rounds": 6, "steps_per_round": 20} | changes)
     points = quasi_random(2, 1, 0)
-    return training.train(Line, squared, data, points=points, training=settings, members=2, seed=0, progress=False)
+    return training.train(Line, squared, data, points=points, training=settings, members=2, seed=0, progress=progress)
 
 
 def test_loss_falls_and_the_slope_is_recovered():
@@ -383,3 +387,74 @@ def test_networks_drawn_by_a_quickly_compiled_program_are_the_same(log, monkeypa
         drawn({"xla_backend_optimization_level": 1}), drawn({"xla_backend_optimization_level": 3}), strict=True
     ):
         np.testing.assert_array_equal(quick, usual)
+
+
+# --- how long training lasts ---
+
+
+def test_a_round_in_pieces_gives_the_same_bits(monkeypatch):
+    whole = train_line(line_data())
+    monkeypatch.setattr(training, "PIECE", 1.0)  # every step by itself
+    reported = []
+    with reporting(lambda done, total: reported.append((done, total))):
+        pieces = train_line(line_data(), progress=None)
+    assert reported[-1] == (6 * 20, 6 * 20)  # progress moves within a round
+    np.testing.assert_array_equal(pieces.networks.arrays.slope, whole.networks.arrays.slope)
+    np.testing.assert_array_equal(pieces.history, whole.history)
+
+
+def test_the_learning_rate_rises_and_falls_to_its_end_however_many_rounds():
+    for rounds in (1, 7):
+        rates = learning_rates(training.Training(learning_rate=0.1, steps_per_round=50), rounds)
+        assert len(rates) == rounds * 50
+        assert rates[0] == 0
+        assert rates.max() == pytest.approx(0.1)
+        assert 0 < rates[-1] < 0.005 * 0.1 * 50 / rounds
+
+
+def test_another_number_of_rounds_needs_no_other_program():
+    seen = []
+
+    def counted(line, record, points, hiding):
+        seen.append(1)
+        return squared(line, record, points, hiding)
+
+    assert traces(100, 3, counted, seen) > 0
+    assert traces(100, 8, counted, seen) == 0
+
+
+class Clock:
+    """Every look at it takes a second."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 1.0
+        return self.now
+
+
+def test_a_budget_of_time_cuts_the_rounds(monkeypatch):
+    """By this clock a round takes 2 seconds, and 6 have passed when that is known."""
+    monkeypatch.setattr(training, "monotonic", Clock())
+    cut = train_line(line_data(), seconds=13.0)
+    assert len(cut.history) == 3
+    assert cut.cut
+    asked = train_line(line_data(), rounds=3)
+    np.testing.assert_array_equal(cut.networks.arrays.slope, asked.networks.arrays.slope)
+    assert not asked.cut
+
+
+def test_a_large_budget_changes_nothing_and_a_tiny_one_leaves_a_round(monkeypatch):
+    plain = train_line(line_data())
+    monkeypatch.setattr(training, "monotonic", Clock())
+    ample = train_line(line_data(), seconds=1e6)
+    assert not ample.cut
+    np.testing.assert_array_equal(ample.networks.arrays.slope, plain.networks.arrays.slope)
+    assert len(train_line(line_data(), seconds=1e-3).history) == 1
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.nan])
+def test_a_budget_is_a_number_above_zero(seconds):
+    with pytest.raises(InputProblem, match="seconds"):
+        training.Training(seconds=seconds)

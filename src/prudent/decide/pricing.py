@@ -76,7 +76,7 @@ class Pricing:
         # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
         held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
         chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(held / cells), 1).bit_length() - 1)
-        for part in tracked(-(-rows // chunk), "recommending", None if rows > 20 * chunk else False):
+        for part in tracked(-(-rows // chunk), "completing and pricing"):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
 

@@ -1,6 +1,6 @@
 """CausalPVAE with types: every record belongs to one of a few types of case, and each type has its own rewards."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
@@ -147,7 +147,7 @@ def first_profiles(
         _SquaredError(FIRST_GUESS_HIDE),
         {},
         points=np.full((1, 1), 0.5, np.float32),
-        training=training,
+        training=replace(training, seconds=None),  # brief: a budget is for what follows
         members=GUESSES * len(columns),
         seed=seed,
         may_hold_out=rewarded[rows],

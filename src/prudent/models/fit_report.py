@@ -39,6 +39,11 @@ def fit_report(log: Log, trained: Trained, active_latents: int, propensity: Fitt
         weights = propensity.weights()[log.rewarded]
         effective = effective_sample_size(weights)
         notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
+    if trained.cut:
+        notes.append(
+            f"The time budget cut training to {len(trained.history)} rounds. The number depends on how busy the "
+            "machine was, so another fit with the same seed may differ; --rounds (Training(rounds=...)) fixes it."
+        )
     bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
     return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
 

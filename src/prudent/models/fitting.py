@@ -1,7 +1,9 @@
 """Fitting: from settings and a log to a fitted model, or from many logs to one model each in a single program."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -13,7 +15,7 @@ from prudent.errors import InputProblem, Rule, check, instance, whole
 from prudent.models.fitted import Fitted
 from prudent.models.training_data import FEWEST_ROWS, RewardScale, require_fittable
 from prudent.networks import Loss, Members, Trained, Training, quasi_random, train
-from prudent.progress import Progress
+from prudent.progress import Progress, reporting, tracked, working
 from prudent.propensity import FittedPropensity
 from prudent.table import Log, Schema
 
@@ -67,9 +69,12 @@ _FIT_MANY_RULES: dict[str, Rule] = {
 def fit_one(settings: Settings, log: Log, seed: int, progress: Progress) -> Fitted:
     check("fit", _FIT_RULES, {"seed": seed})
     require_fittable(log)
-    prepared = settings.prepare(log, seed)
-    trained = _train(settings, [log], [prepared], seed, progress, data=prepared.columns)
-    return settings.finish(log, prepared, trained, seed)
+    began = monotonic()
+    with reporting(progress):
+        prepared = settings.prepare(log, seed)
+        trained = _train(settings, [log], [prepared], seed, began, data=prepared.columns)
+        with working("uncertainty of the prices"):
+            return settings.finish(log, prepared, trained, seed)
 
 
 def fit_many(settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progress = None) -> list[Fitted]:
@@ -80,16 +85,22 @@ def fit_many(settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progre
     `members` times.
     """
     check("fit_many", _FIT_MANY_RULES, {"settings": settings, "seed": seed})
-    logs = list(logs)
+    logs, began = list(logs), monotonic()
     _require_alike(logs)
+    with reporting(progress):
+        return _fit_alike(settings, logs, seed, began)
+
+
+def _fit_alike(settings: Settings, logs: Sequence[Log], seed: int, began: float) -> list[Fitted]:
     prepared = [settings.prepare(log, seed) for log in logs]
     columns = [ready.columns for ready in prepared]
     members = settings.members
     per_member = {name: np.repeat(np.stack([each[name] for each in columns]), members, axis=0) for name in columns[0]}
-    trained = _train(settings, logs, prepared, seed, progress, per_member=per_member)
+    trained = _train(settings, logs, prepared, seed, began, per_member=per_member)
+    parts = [_members(trained, slice(at * members, (at + 1) * members)) for at in range(len(logs))]
     return [
-        settings.finish(log, ready, _members(trained, slice(at * members, (at + 1) * members)), seed)
-        for at, (log, ready) in enumerate(zip(logs, prepared, strict=True))
+        settings.finish(logs[at], prepared[at], parts[at], seed)
+        for at in tracked(len(logs), "uncertainty of the prices")
     ]
 
 
@@ -124,31 +135,33 @@ def _train(
     logs: Sequence[Log],
     prepared: Sequence[Prepared],
     seed: int,
-    progress: Progress,
+    began: float,
     data: dict[str, np.ndarray] | None = None,
     per_member: dict[str, np.ndarray] | None = None,
 ) -> Trained:
-    schema, actions = logs[0].schema, len(logs[0].action_labels)
+    schema, actions, training = logs[0].schema, len(logs[0].action_labels), settings.training
+    start = settings.start(logs, prepared, seed)
+    if training.seconds is not None:  # what was done before counts too
+        training = replace(training, seconds=max(training.seconds - (monotonic() - began), 1e-3))
     return train(
         partial(settings.network, schema, actions),
         settings.loss,
         data or {},
         points=quasi_random(settings.samples, settings.draw_size(schema), seed),
-        training=settings.training,
+        training=training,
         members=settings.members * len(logs),
         seed=seed,
         may_hold_out=_rewarded_in_all(logs),  # all logs hold out the same rows
         records=record_hashes(logs[0]),
         per_member=per_member,
-        start=settings.start(logs, prepared, seed),
-        progress=progress,
+        start=start,
     )
 
 
 def _members(trained: Trained, members: slice) -> Trained:
     arrays = jax.tree.map(lambda leaf: leaf[members], trained.networks.arrays)
     networks = Members(arrays, trained.networks.shared)
-    return Trained(networks, trained.history[:, members], trained.best_round[members], trained.held_out)
+    return Trained(networks, trained.history[:, members], trained.best_round[members], trained.held_out, trained.cut)
 
 
 def record_hashes(log: Log) -> np.ndarray:

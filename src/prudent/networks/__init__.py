@@ -20,11 +20,11 @@ from prudent.networks.set_encoder import MANY_ATTRIBUTES as MANY_ATTRIBUTES
 from prudent.networks.set_encoder import GaussianPosterior as GaussianPosterior
 from prudent.networks.set_encoder import SetEncoder as SetEncoder
 from prudent.networks.set_encoder import standard_normal_log_prob as standard_normal_log_prob
-from prudent.networks.training import Loss as Loss
 from prudent.networks.training import Members as Members
 from prudent.networks.training import Trained as Trained
-from prudent.networks.training import Training as Training
 from prudent.networks.training import bucket as bucket
 from prudent.networks.training import train as train
 from prudent.networks.training import untrained as untrained
 from prudent.networks.training import use_compilation_cache as use_compilation_cache
+from prudent.networks.training_program import Loss as Loss
+from prudent.networks.training_program import Training as Training

@@ -1,57 +1,43 @@
-"""The one training program: a scan over steps, vmapped over members, compiled once per shape."""
+"""Training: members that learn side by side, round by round, until held-out rows say that it is enough."""
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
-from prudent.errors import InputProblem, check, number, whole
+from prudent.errors import InputProblem
 from prudent.networks.layout import Layout
-from prudent.progress import tracked
+from prudent.networks.training_program import (
+    Loss,
+    Network,
+    Program,
+    State,
+    Training,
+    advance,
+    judge,
+    learning_rates,
+    optimiser_of,
+)
+from prudent.progress import Progress, reporting, tracked, working
 
 # For a program that runs once and briefly: compiles in a third of the time and gives the same bits.
 RUN_ONCE = {"xla_backend_optimization_level": 1}
 
-Network = Any
-Record = Any
-Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, ""], Float[Array, ""]]]
-"""(network, one record, its uniforms, a uniform per attribute that decides what to hide) -> (the training loss, the
-criterion for held-out records)."""
+PIECE = 1e10
+"""Multiplications in one call of the training program, about: a few seconds, so that progress is seen to move."""
+ACCELERATED = 100
+"""An accelerator does so many times as much in that time."""
 
-_RULES = {
-    "batch": whole(1),
-    "rounds": whole(1),
-    "steps_per_round": whole(1),
-    "patience": whole(1),
-    "learning_rate": number(0, ends="()"),
-    "clip": number(0, ends="()"),
-    "weight_decay": number(0),
-}
-
-
-@dataclass(frozen=True)
-class Training:
-    """How long and how fast to train. A round is `steps_per_round` steps, then the criterion on held-out rows."""
-
-    learning_rate: float = 3e-3
-    batch: int = 128
-    rounds: int = 28
-    steps_per_round: int = 50
-    patience: int = 10
-    clip: float = 1.0
-    weight_decay: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check("Training", _RULES, vars(self))
+COMPILING = "compiling (10 to 30 s the first time)"
 
 
 class Trained(NamedTuple):
@@ -59,14 +45,7 @@ class Trained(NamedTuple):
     history: np.ndarray  # held-out criterion, [round, member]
     best_round: np.ndarray  # [member]
     held_out: np.ndarray  # rows that no member learnt from
-
-
-class _State(NamedTuple):
-    arrays: Any
-    optimiser: Any
-    best_arrays: Any
-    best: Float[Array, ""]
-    now: Float[Array, ""]
+    cut: bool = False  # whether a budget of time allowed fewer rounds than asked for
 
 
 def use_compilation_cache() -> None:
@@ -120,71 +99,6 @@ def initialise(make: Callable[[PRNGKeyArray], Network], members: int, seed: int)
     return Members(drawn(keys), shared)
 
 
-def _optimiser(training: Training) -> optax.GradientTransformation:
-    steps = training.rounds * training.steps_per_round
-    schedule = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, min(100, steps // 10 + 1), steps, 0.0)
-    return optax.chain(
-        optax.clip_by_global_norm(training.clip),
-        optax.adamw(schedule, weight_decay=training.weight_decay),
-    )
-
-
-@eqx.filter_jit
-def _round(
-    state: _State, shared, loss: Loss, training: Training, data, per_member, indices, held_out, points, key
-) -> _State:
-    """`steps_per_round` steps for every member, then the held-out criterion; the best arrays so far are kept.
-
-    `data` are columns that all members learn from; those in `per_member` have a leading member axis.
-    """
-    optimiser = _optimiser(training)
-    uniforms = points.shape[1]
-    attributes = data["observed"].shape[1] if "observed" in data else per_member["observed"].shape[2]
-
-    def criterion(arrays, data):
-        network = eqx.combine(arrays, shared)
-
-        def record_criterion(index):
-            record = jax.tree.map(lambda column: column[index], data)
-            return loss(network, record, points, jnp.ones(attributes))[1]
-
-        rows, weight = held_out
-        values = jax.lax.map(record_criterion, rows, batch_size=min(training.batch, rows.shape[0]))
-        return jnp.sum(values * weight) / jnp.sum(weight)
-
-    def step(data, carry, step_input):
-        arrays, optimiser_state = carry
-        rows, step_key = step_input
-        noise = jax.random.uniform(step_key, (rows.shape[0], uniforms + attributes))
-
-        def batch_loss(arrays):
-            network = eqx.combine(arrays, shared)
-            records = jax.tree.map(lambda column: column[rows], data)
-
-            def record_loss(record, uniform):
-                # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
-                shifted = jnp.clip((points + uniform[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
-                return loss(network, record, shifted, uniform[uniforms:])[0]
-
-            return jnp.mean(jax.vmap(record_loss)(records, noise))
-
-        gradient = jax.grad(batch_loss)(arrays)
-        updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
-        return (optax.apply_updates(arrays, updates), optimiser_state), None
-
-    def member(state: _State, member_data, rows, key):
-        columns = data | member_data
-        keys = jax.random.split(key, rows.shape[0])
-        start = (state.arrays, state.optimiser)
-        (arrays, optimiser_state), _ = jax.lax.scan(partial(step, columns), start, (rows, keys))
-        now = criterion(arrays, columns)
-        better = now > state.best
-        keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), arrays, state.best_arrays)
-        return _State(arrays, optimiser_state, keep, jnp.where(better, now, state.best), now)
-
-    return jax.vmap(member)(state, per_member, indices, key)
-
-
 def bucket(rows: int) -> int:
     """Round up to one of a few sizes, so that tables of similar length share a compiled program."""
     return 1 << max(rows - 1, 127).bit_length()
@@ -233,17 +147,17 @@ def train(
     records: np.ndarray | None = None,
     per_member: dict[str, np.ndarray] | None = None,
     start: Callable[["Members"], "Members"] = lambda networks: networks,
-    progress: Callable[[int, int], None] | bool | None = None,
+    progress: Progress = None,
 ) -> Trained:
     """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
 
     `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
-    `records` are held out together; `progress(done, total)` is called after each round.
+    `records` are held out together.
     `per_member` are columns [member, row, ...] in which members differ: a thousand replications of a study are one
     program. `start` may change the networks' initial weights.
     """
     use_compilation_cache()
-    differing = per_member or {}
+    began, differing = monotonic(), per_member or {}
     rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
     candidates = generator.permutation(np.arange(rows) if may_hold_out is None else np.flatnonzero(may_hold_out))
@@ -255,30 +169,98 @@ def train(
     padded, padded_per_member = _padded(data, padding, axis=0), _padded(differing, padding, axis=1)
 
     networks = start(initialise(make, members, seed))
-    arrays = networks.arrays
-    state = _State(
-        arrays,
-        jax.jit(jax.vmap(_optimiser(training).init))(arrays),
-        jax.tree.map(jnp.copy, arrays),
-        jnp.full(members, -jnp.inf, jnp.float32),  # a weak type would compile the program twice
-        jnp.zeros(members),
-    )
-    history = []
-    key = jax.random.key(seed, impl="rbg")
-    best_round = np.zeros(members, int)
-    for done in tracked(training.rounds, "fitting", progress):
-        indices = _orders(fitted, (members, training.steps_per_round, training.batch), generator)
-        keys = jax.random.split(jax.random.fold_in(key, done), members)
-        state = _round(
-            state, networks.shared, loss, training, padded, padded_per_member, indices, held_out, points, keys
-        )
-        history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
-        best_round = np.argmax(np.stack(history), axis=0)
-        if np.all(done - best_round >= training.patience):
-            break
+    # how long training lasts is no part of the program, so that one serves any number of rounds
+    settings = replace(training, rounds=1, patience=1, seconds=None)
+    program = Program(networks.shared, loss, settings, padded, padded_per_member, points)
+    run = _Run(program, training, members, fitted, held_out, jax.random.key(seed, impl="rbg"))
+    with reporting(progress):
+        state = run.begin(networks.arrays)
+        rounds = training.rounds if training.seconds is None else run.rounds_in_time(state, began, seed)
+        state, history = run.all_rounds(state, rounds, generator)
     if not np.isfinite(history).any(axis=0).all():
         raise InputProblem(
             "Training reached no finite bound on held-out rows; some cells are probably extreme. Look at the ranges "
             "that 'prudent inspect' shows, and leave such a column out or correct it."
         )
-    return Trained(Members(state.best_arrays, networks.shared), np.stack(history), best_round, np.sort(held))
+    cut = rounds < training.rounds and len(history) == rounds
+    best = np.argmax(history, axis=0)
+    return Trained(Members(state.best_arrays, networks.shared), history, best, np.sort(held), cut)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One training: its program, and the rows to learn from and to judge by."""
+
+    program: Program
+    training: Training
+    members: int
+    fitted: np.ndarray
+    held_out: tuple[np.ndarray, np.ndarray]
+    key: PRNGKeyArray
+
+    def begin(self, arrays: Any) -> State:
+        return State(
+            arrays,
+            jax.jit(jax.vmap(optimiser_of(self.training, 0.0).init))(arrays),
+            jax.tree.map(jnp.copy, arrays),
+            jnp.full(self.members, -jnp.inf, jnp.float32),  # a weak type would compile the program twice
+            jnp.zeros(self.members),
+        )
+
+    def pieces(self, state: State) -> int:
+        """Into how many calls of the program a round is divided, each of as many steps."""
+        weights = sum(leaf.size for leaf in jax.tree.leaves(state.arrays))
+        steps = self.training.steps_per_round
+        work = steps * self.training.batch * len(self.program.points) * weights
+        most = PIECE * (1 if jax.default_backend() == "cpu" else ACCELERATED)
+        fits = (count for count in range(1, steps + 1) if steps % count == 0 and work <= most * count)
+        return next(fits, steps)
+
+    def order(self, steps: int, generator: np.random.Generator) -> np.ndarray:
+        return _orders(self.fitted, (self.members, steps, self.training.batch), generator)
+
+    def steps(self, state: State, rates: np.ndarray, done: int, first: int, indices: np.ndarray) -> State:
+        """Steps of the round `done`, from its step `first` on."""
+        keys = jax.random.split(jax.random.fold_in(self.key, done), self.members)
+        return jax.block_until_ready(advance(state, self.program, rates, keys, jnp.int32(first), indices))
+
+    def judged(self, state: State) -> State:
+        return jax.block_until_ready(judge(state, self.program, self.held_out))
+
+    def all_rounds(self, state: State, rounds: int, generator: np.random.Generator) -> tuple[State, np.ndarray]:
+        """The last state, which has the best arrays, and the criterion [round, member]."""
+        history, indices, pieces = [], np.zeros(0), self.pieces(state)
+        size = self.training.steps_per_round // pieces
+        rates = learning_rates(self.training, rounds)
+        for at in tracked(rounds * pieces, "training"):
+            done, first = at // pieces, at % pieces * size
+            if first == 0:
+                indices = self.order(self.training.steps_per_round, generator)
+            with working(COMPILING) if at == 0 else nullcontext():
+                now = rates[at * size : (at + 1) * size]
+                state = self.steps(state, now, done, first, indices[:, first : first + size])
+            if at % pieces < pieces - 1:
+                continue
+            state = self.judged(state)
+            history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
+            if np.all(done - np.argmax(np.stack(history), axis=0) >= self.training.patience):
+                break
+        return state, np.stack(history)
+
+    def rounds_in_time(self, state: State, began: float, seed: int) -> int:
+        """The number of rounds that fit into the budget, by a piece of a round that is run twice and thrown away."""
+        pieces = self.pieces(state)
+        size = self.training.steps_per_round // pieces
+        trial, rates = self.order(size, np.random.default_rng(seed)), np.zeros(size, np.float32)
+        times = []
+        with working(f"measuring the speed; {COMPILING}"):
+            for _ in range(2):  # the first time it is compiled
+                times = [monotonic()]
+                self.steps(state, rates, 0, 0, trial)
+                times.append(monotonic())
+                self.judged(state)
+                times.append(monotonic())
+        start, between, end = times
+        one_round = pieces * (between - start) + (end - between)
+        left = (self.training.seconds or 0.0) - (end - began)
+        return int(np.clip(left / max(one_round, 1e-9), 1, self.training.rounds))

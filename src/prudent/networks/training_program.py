@@ -1,0 +1,157 @@
+"""The training program: some steps of every member at once, and the criterion on held-out rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from prudent.errors import check, number, optional, whole
+
+Network = Any
+Record = Any
+Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, ""], Float[Array, ""]]]
+"""(network, one record, its uniforms, a uniform per attribute that decides what to hide) -> (the training loss, the
+criterion for held-out records)."""
+
+_RULES = {
+    "batch": whole(1),
+    "rounds": whole(1),
+    "steps_per_round": whole(1),
+    "patience": whole(1),
+    "learning_rate": number(0, ends="()"),
+    "clip": number(0, ends="()"),
+    "weight_decay": number(0),
+    "seconds": optional(number(0, ends="()")),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long and how fast to train. A round is `steps_per_round` steps, then the criterion on held-out rows.
+
+    rounds: the most rounds; training stops earlier when the criterion has not improved for `patience` of them.
+    seconds: a budget of time. The speed is measured first, and only as many rounds are run as fit into it; the
+        learning rate decays over just these. Two such fits may differ, since the speed of a machine varies.
+    """
+
+    learning_rate: float = 3e-3
+    batch: int = 128
+    rounds: int = 28
+    steps_per_round: int = 50
+    patience: int = 10
+    clip: float = 1.0
+    weight_decay: float = 1e-4
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check("Training", _RULES, vars(self))
+
+
+class State(NamedTuple):
+    arrays: Any
+    optimiser: Any
+    best_arrays: Any
+    best: Float[Array, ""]
+    now: Float[Array, ""]
+
+
+def learning_rates(training: Training, rounds: int) -> np.ndarray:
+    """The rate of every step: a linear rise, then half a cosine down to zero at the end of the last round.
+
+    They enter the program as numbers, so that one program serves any number of rounds.
+    """
+    steps = rounds * training.steps_per_round
+    schedule = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, min(100, steps // 10 + 1), steps, 0.0)
+    # compiled, and one by one, as the steps themselves: other ways differ in the last bit
+    return np.asarray(jax.jit(lambda counts: jax.lax.map(schedule, counts))(np.arange(steps, dtype=np.int32)))
+
+
+def optimiser_of(training: Training, rate: Any) -> optax.GradientTransformation:
+    return optax.chain(
+        optax.clip_by_global_norm(training.clip),
+        optax.adamw(lambda _: rate, weight_decay=training.weight_decay),
+    )
+
+
+class Program(NamedTuple):
+    """What the training program depends on besides the state of the networks.
+
+    `data` are columns that all members learn from; those in `per_member` have a leading member axis.
+    """
+
+    shared: Any
+    loss: Loss
+    training: Training
+    data: dict[str, Array]
+    per_member: dict[str, Array]
+    points: Any
+
+    @property
+    def attributes(self) -> int:
+        return self.data["observed"].shape[1] if "observed" in self.data else self.per_member["observed"].shape[2]
+
+
+@eqx.filter_jit
+def advance(state: State, program: Program, rates: Any, key: Any, first: Any, indices: Any) -> State:
+    """Some steps of a round for every member, from its step `first` on, each with its learning rate."""
+    points, attributes = program.points, program.attributes
+    uniforms = points.shape[1]
+
+    def step(data, carry, step_input):
+        arrays, optimiser_state = carry
+        rows, step_key, rate = step_input
+        optimiser = optimiser_of(program.training, rate)
+        noise = jax.random.uniform(step_key, (rows.shape[0], uniforms + attributes))
+
+        def batch_loss(arrays):
+            network = eqx.combine(arrays, program.shared)
+            records = jax.tree.map(lambda column: column[rows], data)
+
+            def record_loss(record, uniform):
+                # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
+                shifted = jnp.clip((points + uniform[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
+                return program.loss(network, record, shifted, uniform[uniforms:])[0]
+
+            return jnp.mean(jax.vmap(record_loss)(records, noise))
+
+        gradient = jax.grad(batch_loss)(arrays)
+        updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
+        return (optax.apply_updates(arrays, updates), optimiser_state), None
+
+    def member(arrays, optimiser_state, member_data, rows, key):
+        keys = jax.random.split(key, program.training.steps_per_round)
+        keys = jax.lax.dynamic_slice_in_dim(keys, first, rows.shape[0])
+        start = (arrays, optimiser_state)
+        return jax.lax.scan(partial(step, program.data | member_data), start, (rows, keys, rates))[0]
+
+    arrays, optimiser_state = jax.vmap(member)(state.arrays, state.optimiser, program.per_member, indices, key)
+    return state._replace(arrays=arrays, optimiser=optimiser_state)
+
+
+@eqx.filter_jit
+def judge(state: State, program: Program, held_out: Any) -> State:
+    """The held-out criterion of every member; the best arrays so far are kept."""
+
+    def member(state: State, member_data):
+        network = eqx.combine(state.arrays, program.shared)
+        data = program.data | member_data
+
+        def record_criterion(index):
+            record = jax.tree.map(lambda column: column[index], data)
+            return program.loss(network, record, program.points, jnp.ones(program.attributes))[1]
+
+        rows, weight = held_out
+        values = jax.lax.map(record_criterion, rows, batch_size=min(program.training.batch, rows.shape[0]))
+        now = jnp.sum(values * weight) / jnp.sum(weight)
+        better = now > state.best
+        keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), state.arrays, state.best_arrays)
+        return state._replace(best_arrays=keep, best=jnp.where(better, now, state.best), now=now)
+
+    return jax.vmap(member)(state, program.per_member)
