@@ -20,7 +20,10 @@ _HANDLE_ARRAYS = (
         f"prudent.decide.{name}"
         for name in ("advice", "caution", "choice", "completions", "explanation", "measure.filling")
     ),
-    *(f"prudent.decide.{name}" for name in ("model", "plausible_mass", "plausible_set", "policy", "pricing", "search")),
+    *(
+        f"prudent.decide.{name}"
+        for name in ("model", "outcomes", "plausible_mass", "plausible_set", "policy", "pricing", "search")
+    ),
     "prudent.decide.strategies",
     *("prudent.promise.masked_decisions", "prudent.promise.known_truth"),
     *("prudent.evaluation.gaussian_prices", "prudent.evaluation.gaussian_process"),

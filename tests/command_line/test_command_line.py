@@ -22,7 +22,8 @@ from prudent.table import read_log
 pytestmark = pytest.mark.usefixtures("one_chunk")
 
 ROLES = ["--action", "dose", "--reward", "outcome"]
-ADVICE = ["action", "expected_reward", "worst_reward", "action_entropy", "status", "flags"]
+RANGE = ["outcome_low", "outcome_high"]
+ADVICE = ["action", "expected_reward", "worst_reward", *RANGE, "action_entropy", "status", "flags"]
 
 
 def visits(rows: int = 90, seed: int = 1) -> pl.DataFrame:
@@ -361,7 +362,7 @@ def test_explanations_as_a_page_and_as_json(run, folder):
 def test_what_to_measure_and_what_it_costs(run):
     _, out, _ = recommend(run, "--measure", "--doubt", 1, "--cost", "30=50")
     advice = table_of(out)
-    assert advice.columns == [*ADVICE[:4], "measure_next", "measure_value", *ADVICE[4:]]
+    assert advice.columns == [*ADVICE[:6], "measure_next", "measure_value", *ADVICE[6:]]
     assert 30 not in advice["action"].to_list()
     _, out, _ = recommend(
         run, *(part for name in ("weight", "site", "severity [1]") for part in ("--measure-cost", f"{name}=99"))
@@ -376,7 +377,7 @@ def test_held_out_decisions_choose_and_guarantee(run):
     _, out, error = recommend(run, "--guarantee", "later.csv", "--confidence", 0.6)
     assert "effective sample size" in error
     advice = table_of(out)
-    assert advice.columns == [*ADVICE[:4], "guaranteed_reward", *ADVICE[4:]]
+    assert advice.columns == [*ADVICE[:6], "guaranteed_reward", *ADVICE[6:]]
     bounded = advice.drop_nulls("guaranteed_reward")
     assert len(bounded) > 0
     assert (bounded["guaranteed_reward"] < bounded["expected_reward"].max()).all()

@@ -24,8 +24,8 @@ from prudent.show import Section, TextTable, counted, explanations_page, percent
 from prudent.table import did_you_mean, read_as_text, read_table
 
 ADVICE = (
-    *("action", "expected_reward", "worst_reward", "action_entropy", "guaranteed_reward", "measure_next"),
-    *("measure_value", "status", "flags"),
+    *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
+    *("guaranteed_reward", "measure_next", "measure_value", "status", "flags"),
 )
 EXPLAINED = 10
 
@@ -132,7 +132,7 @@ def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.
 
 def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFrame:
     columns = pl.DataFrame(advice.columns(), strict=False)
-    numbers = [name for name in columns.columns if name.endswith(("_reward", "_entropy", "_value"))]
+    numbers = [name for name in columns.columns if name.endswith(("_reward", "_low", "_high", "_entropy", "_value"))]
     # models price in single precision: its shortest spelling loses nothing and is half as long
     columns = columns.with_columns(pl.col(numbers).cast(pl.Float32 if as_text else pl.Float64))
     columns = columns.with_columns(pl.col(pl.Null).cast(pl.String))  # no action at all, or nothing to measure

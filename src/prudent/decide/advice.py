@@ -30,6 +30,9 @@ class Advice:
     """Advice for the rows of one table, in their order.
 
     Rewards are in the units and sign of the log's reward column. `action` is None where the row is referred.
+    `expected_reward` and `worst_reward` are mean outcomes of the action, on average over the completions and in the
+    worst plausible one; single outcomes scatter around them. Nine of ten single outcomes are meant to lie between
+    `outcome_low` and `outcome_high` (gaps, doubt and noise together; NaN where the model does not know the noise).
     `action_entropy` is in bits: 0 when the same action is best in every plausible completion.
     """
 
@@ -41,6 +44,8 @@ class Advice:
     chosen: np.ndarray
     expected_reward: np.ndarray
     worst_reward: np.ndarray
+    outcome_low: np.ndarray
+    outcome_high: np.ndarray
     status: list[Status]
     permitted: np.ndarray
     guaranteed_reward: np.ndarray | None = None
@@ -48,23 +53,23 @@ class Advice:
 
     @classmethod
     def of(cls, chooser: Chooser, frame: Any, encoded: Encoded, permitted: np.ndarray) -> "Advice":
-        scored = chooser.score(encoded)
-        choice = chooser.choose(scored, encoded, permitted)
-        labels = chooser.fitted.action_labels
-        actions: list[ActionLabel | None] = [None if index < 0 else labels[index] for index in choice.action]
+        decided = chooser.decide(encoded, permitted)
+        scored, choice, given = decided.scored, decided.choice, decided.given
+        labels, sign = chooser.fitted.action_labels, chooser.fitted.sign
+        actions: list[ActionLabel | None] = [None if index < 0 else labels[index] for index in given]
         for row in np.flatnonzero(choice.outcome == Outcome.BELOW_FLOOR):
             actions[row] = chooser.fallback
-        # a fallback that is an action of the log is priced like any other
-        priced = np.array([labels.index(a) if a is not None and a in labels else -1 for a in actions])
         rows = np.arange(len(actions))
 
-        def of_action(prices: np.ndarray) -> np.ndarray:
-            return np.where(priced >= 0, chooser.fitted.sign * prices[rows, priced], np.nan)
+        def of_given(prices: np.ndarray) -> np.ndarray:
+            return np.where(given >= 0, sign * prices[rows, given], np.nan)
 
+        # with a minimised reward the internally lowest outcome is the user's highest
+        low, high = np.sort([sign * decided.low, sign * decided.high], axis=0)
         return cls(
             *(chooser, frame, encoded, scored, actions, choice.action),
-            *(of_action(scored.expected), of_action(scored.worst), _statuses(chooser, encoded, scored, choice)),
-            permitted,
+            *(of_given(scored.expected), of_given(scored.worst), low, high),
+            *(_statuses(chooser, encoded, scored, choice), permitted),
         )
 
     def with_guarantee(self, guarantee: LowerBounds) -> "Advice":
@@ -97,6 +102,8 @@ class Advice:
             self.actions[row],
             float(self.expected_reward[row]),
             float(self.worst_reward[row]),
+            float(self.outcome_low[row]),
+            float(self.outcome_high[row]),
             float(self.scored.entropy[row]),
             self.status[row],
             self.encoded.flags[row],
@@ -110,6 +117,8 @@ class Advice:
             "action": list(self.actions),
             "expected_reward": _plain(self.expected_reward),
             "worst_reward": _plain(self.worst_reward),
+            "outcome_low": _plain(self.outcome_low),
+            "outcome_high": _plain(self.outcome_high),
             "action_entropy": _plain(self.scored.entropy),
             **({} if self.guaranteed_reward is None else {"guaranteed_reward": _plain(self.guaranteed_reward)}),
             **({} if self.measuring is None else self._to_measure(self.measuring)),
@@ -135,6 +144,8 @@ class Case:
     action: ActionLabel | None
     expected_reward: float
     worst_reward: float
+    outcome_low: float
+    outcome_high: float
     action_entropy: float
     status: Status
     flags: str

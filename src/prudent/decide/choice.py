@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array
 
 from prudent.decide.caution import Caution
-from prudent.decide.completions import PriceTable
+from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.model import FittedModel
+from prudent.decide.outcomes import outcome_ranges
 from prudent.decide.plausible_set import PlausibleSet, worst_over
 from prudent.decide.pricing import Pricing
 from prudent.decide.strategies import Strategy
@@ -51,6 +52,17 @@ class Choice(NamedTuple):
     outcome: np.ndarray
 
 
+class Decided(NamedTuple):
+    """Every row scored and decided. given: the number of the action that the row gets, -1 for none of the log's.
+    low, high: between them lie nine of ten single outcomes of that action, in internal sign; NaN where unknown."""
+
+    scored: Scored
+    choice: Choice
+    given: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Chooser:
     """A strategy with everything its choice depends on, for encoded records.
@@ -74,6 +86,35 @@ class Chooser:
         """Scores, expected and worst rewards for all rows, chunk by chunk."""
         return score_together([self], encoded)[0]
 
+    def decide(self, encoded: Encoded, permitted: np.ndarray) -> Decided:
+        """The choice for every row, and the range of single outcomes of the action that is given."""
+        parts: list[tuple[tuple[Array, ...], Choice, np.ndarray]] = []
+        start = 0
+        for completions, tables in self.pricing.completed(encoded):
+            scored = _score(self.strategy, self.plausible_set, self.caution, tables)
+            chunk = slice(start, start + len(tables.prices))
+            choice = self.choose(_joined([scored], len(permitted[chunk])), _rows(encoded, chunk), permitted[chunk])
+            parts.append((scored, choice, self._outcomes(completions, tables, self.given(choice))))
+            start = chunk.stop
+        scored, choices, ranges = zip(*parts, strict=True)
+        choice = Choice(*(np.concatenate(column) for column in zip(*choices, strict=True)))
+        return Decided(_joined(scored, len(permitted)), choice, self.given(choice), *np.concatenate(ranges).T)
+
+    def _outcomes(self, completions: Completions, tables: PriceTable, given: np.ndarray) -> np.ndarray:
+        """[row, end], NaN where no action is given or the model does not know how single outcomes scatter."""
+        actions = np.resize(np.maximum(given, 0), (len(tables.prices), 1)).astype(np.int32)
+        ranges = outcome_ranges(self.pricing.model, completions, tables, jnp.asarray(actions))
+        ends = (
+            np.full((len(given), 2), np.nan) if ranges is None else np.asarray(ranges, np.float64)[: len(given), :, 0]
+        )
+        return np.where((given < 0)[:, None], np.nan, ends)
+
+    def given(self, choice: Choice) -> np.ndarray:
+        """The number of the action that a row gets, chosen or as the fallback; -1 for none, or one not in the log."""
+        labels = self.fitted.action_labels
+        fallback = labels.index(self.fallback) if self.fallback in labels else -1
+        return np.where(choice.outcome == Outcome.BELOW_FLOOR, fallback, choice.action)
+
     def choose(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> Choice:
         eligible = self._eligible(scored, permitted)
         action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
@@ -88,9 +129,8 @@ class Chooser:
         """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
         labels = self.fitted.action_labels
         permitted = np.ones(scored.scores.shape, bool)
-        action, outcome = self.choose(scored, encoded, permitted)
-        if self.fallback is not None and self.fallback in labels:
-            action = np.where(outcome == Outcome.BELOW_FLOOR, labels.index(self.fallback), action)
+        choice = self.choose(scored, encoded, permitted)
+        action, outcome = self.given(choice), choice.outcome
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
         if not self.strategy.stochastic:
             return certain
@@ -116,17 +156,25 @@ class Chooser:
 
 def score_together(choosers: Sequence[Chooser], encoded: Encoded) -> list[Scored]:
     """What each makes of the same rows; those that complete and price alike share that work."""
-    rows, results = len(encoded.flags), {}
+    results: dict[int, Scored] = {}
     for group in _grouped(choosers):
         parts: dict[int, list[tuple[Array, ...]]] = {index: [] for index in group}
         for tables in choosers[group[0]].pricing.tables(encoded):
             for index, scored in parts.items():
                 chooser = choosers[index]
                 scored.append(_score(chooser.strategy, chooser.plausible_set, chooser.caution, tables))
-        for index, scored in parts.items():
-            arrays = ([np.asarray(part[field], np.float64) for part in scored] for field in range(len(Scored._fields)))
-            results[index] = Scored(*(np.concatenate(array)[:rows] for array in arrays))
+        results |= {index: _joined(scored, len(encoded.flags)) for index, scored in parts.items()}
     return [results[index] for index in range(len(choosers))]
+
+
+def _joined(parts: Sequence[tuple[Array, ...]], rows: int) -> Scored:
+    """The chunks of a table together, without the padding of the last."""
+    arrays = ([np.asarray(part[field], np.float64) for part in parts] for field in range(len(Scored._fields)))
+    return Scored(*(np.concatenate(array)[:rows] for array in arrays))
+
+
+def _rows(encoded: Encoded, rows: slice) -> Encoded:
+    return Encoded(encoded.values[rows], encoded.observed[rows], encoded.flags[rows])
 
 
 def _grouped(choosers: Sequence[Chooser]) -> list[list[int]]:

@@ -80,10 +80,14 @@ class Pricing:
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
 
-    def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
-        """Price tables, chunk by chunk; the last chunk is padded."""
+    def completed(self, encoded: Encoded) -> Iterator[tuple[Completions, PriceTable]]:
+        """Completions and price tables, chunk by chunk; the last chunk is padded."""
         for values, observed in self.chunks(encoded):
-            yield self._complete(values, observed)[1]
+            yield self._complete(values, observed)
+
+    def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
+        """The price tables alone."""
+        return (tables for _, tables in self.completed(encoded))
 
     def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
         """Everything about one encoded record: its completions and all prices."""

@@ -8,13 +8,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float, Int
 
-from prudent.decide import Model, Policy, PriceTable, price_table
+from prudent.decide import (
+    Model,
+    Policy,
+    PriceTable,
+    outcome_quantile,
+    outcome_scale,
+    outcome_spread,
+    price_table,
+)
 from prudent.table import Encoded, Log
-
-HALVINGS = 40
 
 
 class PredictedReward(NamedTuple):
@@ -121,18 +126,7 @@ def _outcome(
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """Mean, lower `share` quantile and sd of the predicted outcome: a Gaussian around the price on each completion."""
     prices, weights = table.prices[:, action], table.weights
-    variance = (noise if table.noise is None else table.noise)[..., action] ** 2
-    if table.doubt is not None:
-        variance = variance + table.doubt[:, action] ** 2
-    scale = jnp.sqrt(jnp.maximum(variance, 1e-12)) * jnp.ones_like(prices)
-    mean = weights @ prices
-    spread = jnp.sqrt(weights @ (scale**2 + (prices - mean) ** 2))
-
-    def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = (low + high) / 2
-        below = weights @ norm.cdf((middle - prices) / scale) < share
-        return jnp.where(below, middle, low), jnp.where(below, high, middle)
-
-    low, high = jax.lax.fori_loop(0, HALVINGS, halve, (mean - 10 * spread, mean + 10 * spread))
-    return mean, (low + high) / 2, spread
+    known = jnp.broadcast_to(noise, table.prices.shape) if table.noise is None else table.noise
+    scale = outcome_scale(known, table.doubt)[:, action]
+    mean, spread = outcome_spread(prices, scale, weights)
+    return mean, outcome_quantile(prices, scale, weights, share), spread

@@ -164,13 +164,14 @@ def take_rows(frame: Any, positions: np.ndarray, without: Iterable[str | None] =
 
 
 def frame_like(frame: Any, columns: dict[str, list[Any]]) -> Any:
-    """Columns as a frame of the same kind as `frame`; a polars frame where it is a list of records or a mapping."""
+    """Columns, one cell per row of `frame`, as a frame of the same kind and with the same index; a polars frame where
+    it is a list of records or a mapping."""
     if nw.dependencies.is_into_dataframe(frame) and not isinstance(frame, pl.LazyFrame):
         implementation = nw.from_native(frame, eager_only=True).implementation
         if implementation.is_pandas():
             import pandas as pd
 
-            return pd.DataFrame(columns)
+            return pd.DataFrame(columns, index=frame.index)
         if implementation.is_pyarrow():
             return pl.DataFrame(columns, strict=False).to_arrow()
     return pl.DataFrame(columns, strict=False)

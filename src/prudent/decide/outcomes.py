@@ -1,0 +1,96 @@
+"""Single outcomes: what one case may bring, with its gaps, the doubt of the prices and the noise together.
+
+On each completion an outcome is a Gaussian around the price, so given the gaps it is a mixture of Gaussians.
+"""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float, Int
+
+from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.model import Model, price_completions
+
+OUTCOME_RANGE = (0.05, 0.95)
+"""Nine of ten single outcomes are meant to lie between these quantiles."""
+HALVINGS = 24
+"""As far as single precision goes."""
+TYPICAL = 16
+"""Completions whose doubt stands for that of all: each is expensive, and the doubt differs little between them."""
+
+
+def outcome_spread(
+    prices: Float[Array, " completion"], scale: Float[Array, " completion"], weights: Float[Array, " completion"]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The mean and the standard deviation of a single outcome of one action."""
+    mean = weights @ prices
+    return mean, jnp.sqrt(weights @ (scale**2 + (prices - mean) ** 2))
+
+
+def outcome_quantile(
+    prices: Float[Array, " completion"],
+    scale: Float[Array, " completion"],
+    weights: Float[Array, " completion"],
+    share: Float[Array, ""],
+) -> Float[Array, ""]:
+    """The value below which `share` of the single outcomes of one action lie."""
+    mean, spread = outcome_spread(prices, scale, weights)
+    # whatever the distribution, its quantiles lie within these bounds (Cantelli)
+    low, high = mean - spread * jnp.sqrt((1 - share) / share), mean + spread * jnp.sqrt(share / (1 - share))
+
+    def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        below = weights @ norm.cdf((middle - prices) / scale) < share
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    low, high = jax.lax.fori_loop(0, HALVINGS, halve, (low, high))
+    return (low + high) / 2
+
+
+def outcome_scale(
+    noise: Float[Array, "completion action"], doubt: Float[Array, "completion action"] | None
+) -> Float[Array, "completion action"]:
+    """The standard deviation of a single outcome around its price; never zero."""
+    variance = noise**2 if doubt is None else noise**2 + doubt**2
+    return jnp.sqrt(jnp.maximum(variance, 1e-12))
+
+
+@eqx.filter_jit
+def outcome_ranges(
+    model: Model, completions: Completions, tables: PriceTable, actions: Int[Array, "row some"]
+) -> Float[Array, "row end some"] | None:
+    """Between which values nine of ten single outcomes of some actions lie, for many records; None where the model does
+    not know how single outcomes scatter."""
+    if tables.noise is None:
+        return None
+    shares = jnp.array(OUTCOME_RANGE)
+
+    def one(completions: Completions, table: PriceTable, actions: Int[Array, " some"]) -> Float[Array, "end some"]:
+        assert table.noise is not None
+        weights, scale = table.weights, outcome_scale(table.noise, _typical_doubt(model, completions, table))
+
+        def of_action(action: Int[Array, ""]) -> Float[Array, " end"]:
+            quantile = partial(outcome_quantile, table.prices[:, action], scale[:, action], weights)
+            return jax.vmap(quantile)(shares)
+
+        return jax.vmap(of_action, out_axes=1)(actions)
+
+    return jax.vmap(one)(completions, tables, actions)
+
+
+def _typical_doubt(
+    model: Model, completions: Completions, table: PriceTable
+) -> Float[Array, "completion action"] | None:
+    """The doubt of every action, the same for all completions: over a few of them, drawn by their weight."""
+    positions = (jnp.arange(TYPICAL) + 0.5) / TYPICAL
+    chosen = jnp.minimum(jnp.searchsorted(jnp.cumsum(table.weights), positions), len(table.weights) - 1)
+    if table.doubt is not None:
+        doubt = table.doubt[chosen]
+    else:
+        some = (completions.values[chosen], completions.log_weights[chosen], completions.log_density[chosen])
+        doubt = price_completions(model, *some).doubt
+    return None if doubt is None else jnp.broadcast_to(jnp.sqrt(jnp.mean(doubt**2, axis=0)), table.prices.shape)
