@@ -76,30 +76,49 @@ def test_everything_is_judged_by_default(run):
     assert "from the model" in first
     assert "Mean 'outcome' (higher is better), by self-normalised dr" in out
     assert "conservative with risk 0.05" in out
-    summary = out[out.index("Mean 'outcome'") : out.index("The same by every estimator")]
+    assert "\nBottom line\n" in out[: out.index("Mean 'outcome'")]
+    assert out.count("Bottom line") == 1
+    assert "The same by every estimator" not in out[: out.index("Can the log answer?")]
+    summary = out[out.index("Mean 'outcome'") : out.index("Can the log answer?")]
     shown = [
         line.split("  ")[0] for line in summary.splitlines() if line.startswith((*STRATEGIES, "as logged", "alwa"))
     ]
     assert shown[: len(STRATEGIES) + 1] == [*STRATEGIES, "as logged"]
     assert shown[len(STRATEGIES) + 1] in CONSTANTS
+    assert "best constant" in summary
     assert "The other 2 constant actions" in summary
     assert "below -1" in summary
     for name in STRATEGIES:
         assert f"- {name}: " in out[out.index("Can the log answer?") :]
     assert out.index("Can the log answer?") < out.index("Policy against policy")
     assert "--json FILE" in out
+    assert "--all-estimators" in out
+
+
+def test_every_estimator_is_shown_on_request(run):
+    title = "The same by every estimator, ±"
+    _, out, _ = run("--strategy", "tail", "--all-estimators")
+    table = out[out.index(title) : out.index("Can the log answer?")]
+    assert all(word in table for word in ("direct", "clipped", "switch"))
+    assert "--all-estimators" not in out
+    _, out, _ = run("--strategy", "tail", "--estimator", "dr", "--estimator", "ips")
+    assert title in out
+    assert "switch" not in out[out.index(title) : out.index("Can the log answer?")]
+    everything = facts_of(run, "--strategy", "tail")
+    assert len(everything["policies"][0]["estimates"]) == len(EVERY_ESTIMATOR)
+    assert everything["bottom_line"]["sentence"] in " ".join(run("--strategy", "tail")[1].split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_tables_fit_the_width(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    _, out, _ = run("--below", -1)
+    _, out, _ = run("--below", -1, "--all-estimators")
     tables = [line.rstrip() for line in out.splitlines() if "   " in line.strip()]
     assert max(map(len, tables)) <= width
     assert "…" not in out
     assert "\x1b" not in out
     heads = sum(line.startswith("policy ") for line in out.splitlines())
-    assert heads == {60: 7, 80: 5, 120: 3}[width]
+    assert heads == {60: 8, 80: 6, 120: 4}[width]
 
 
 def test_the_same_command_prints_the_same(run):
@@ -109,8 +128,9 @@ def test_the_same_command_prints_the_same(run):
 def test_json_has_the_documented_keys(run, folder):
     found = facts_of(run, "--below", -1, "--confidence", 0.9)
     assert list(found) == [
-        *("model", "log", "strategies", "rows", "reward", "minimize", "actions", "notes", "propensity", "prices"),
-        *("confidence", "interval", "below", "worst_share", "headline", "policies", "differences"),
+        *("model", "log", "strategies", "rows", "reward", "minimize", "actions", "bottom_line", "best_constant"),
+        *("rounding", "notes", "propensity", "prices", "confidence", "interval", "below", "worst_share", "headline"),
+        *("policies", "differences"),
     ]
     settings = {"rows": 120, "confidence": 0.9, "below": -1, "headline": "self-normalised dr"}
     assert settings.items() <= found.items()
@@ -122,8 +142,8 @@ def test_json_has_the_documented_keys(run, folder):
     assert len(found["differences"]) == 10
     tail = found["policies"][2]
     assert list(tail) == [
-        *("name", "kind", "value", "gain", "tail_share", "worst_mean", "estimates", "at_worst"),
-        *("effective_sample_size", "referred", "diagnosis"),
+        *("name", "kind", "alike", "value", "over_constant", "gain", "tail_share", "worst_mean", "estimates"),
+        *("at_worst", "effective_sample_size", "referred", "diagnosis"),
     ]
     assert [one["estimator"] for one in tail["estimates"]] == [one.name for one in EVERY_ESTIMATOR]
     assert list(tail["gain"]) == ["value", "error", "low", "high"]
@@ -316,10 +336,12 @@ def test_an_evaluation_prints_itself():
     lines = str(found).splitlines()
     assert lines[0].startswith("40 logged decisions, 3 actions.")
     assert "'likely'" in lines[0]
-    assert lines[1] == "Mean 'outcome' (higher is better), by self-normalised dr:"
-    assert sum(line.startswith("rule 0 ") for line in lines) == 1
+    assert lines[1] == f"Bottom line: {found.bottom_line}"
+    assert lines[3] == "Mean 'outcome' (higher is better), by self-normalised dr:"
+    parts = summary_table(found.to_dict()).parts(100)  # of a table that is wider than what is printed
+    assert sum(line.startswith("rule 0 ") for line in lines) == len(parts)
     assert any(line.startswith("rule 1: ") for line in lines)
-    assert max(map(len, lines[2:9])) <= 100
+    assert max(map(len, lines[4:11])) <= 100
     estimate = found.estimate("rule 0")
     assert f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]" in str(found)
 
@@ -347,17 +369,23 @@ def test_differences_say_who_is_better_in_either_sign():
         found = judged(small(rows=200, minimize=minimize))
         (row,) = difference_table(found.to_dict()).rows
         assert row[:2] == ("rule 0", "rule 1")
-        assert row[3] == ("worse" if minimize else "better")
+        assert row[3] == "100%"
+        assert row[4] == ("worse" if minimize else "better")
         assert found.differences() == {("rule 0", "rule 1"): found.difference("rule 0", "rule 1")}
     useless = difference_table(judged(small(rows=200), policies=3).to_dict()).rows[2]
     assert useless[:2] == ("rule 1", "rule 2")
-    assert useless[3] == "not clearly different"
+    assert useless[4] == "not clearly different"
 
 
 def test_many_policies_are_compared_with_the_best():
-    found = judged(small(), policies=6)
+    rules = {
+        f"rule {i}": lambda cases, i=i: ["abc"[(own + row // (i + 2)) % 3] for row, own in enumerate(cases["sick"])]
+        for i in range(6)
+    }
+    found = evaluate(rules, small(), prices=np.zeros((40, 3)))
     rows = difference_table(found.to_dict()).rows
     best = max(found.asked, key=lambda name: found.estimate(name).value)
+    assert {len(found.alike(name)) for name in rules} == {1}
     assert len(rows) == 5
     assert {row[0] for row in rows} == {best}
     assert len(found.to_dict()["differences"]) == 15
@@ -407,7 +435,7 @@ def test_no_policy_at_all_still_tells_of_the_log():
 def test_names_are_shown_on_one_line_and_wide_tables_are_split():
     log = small()
     found = evaluate({"a\nb\x1b[31m": lambda cases: ["a"] * len(cases)}, log, prices=np.zeros((len(log), 3)))
-    assert summary_table(found.to_dict()).rows[0][0] == "a b [31m"
+    assert summary_table(found.to_dict()).rows[0][0] == "a b [31m, always a"
     wide = TextTable(("policy", *(f"c{i}" for i in range(5))), (("p", *["123456789"] * 5),))
     assert [len(part.headings) for part in wide.parts(50)] == [4, 3]
     assert [len(part.headings) for part in wide.parts(1)] == [2] * 5

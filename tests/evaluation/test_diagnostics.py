@@ -480,8 +480,12 @@ def test_the_comparison_has_the_right_sign() -> None:
     found = judged({"right": sick}, log).diagnose("right")
 
     def compared(gain: Estimate, minimize: bool) -> str:
-        verdict = replace(found, gain=gain, minimize=minimize).verdict
-        return verdict.partition("; ")[2].rstrip(".")
+        verdict = replace(found, gain=gain, minimize=minimize, constant=None, over_constant=None).verdict
+        both = replace(found, gain=gain, minimize=minimize, constant="always a", over_constant=gain).verdict
+        words = verdict.partition("; ")[2].rstrip(".")
+        # the same in the same words, of the best constant action
+        assert both.endswith(words.replace("the decisions as logged", "'always a' for everybody") + ".")
+        return words
 
     better, worse, unclear = Estimate(0.31, 0.1, 0.12, 0.5), Estimate(-2.0, 0.2, -2.4, -1.6), Estimate(1, 9, -20, 22)
     for gain, minimize, word, numbers in (
@@ -491,6 +495,7 @@ def test_the_comparison_has_the_right_sign() -> None:
         (worse, True, "better than", "2.00 (1.60 to 2.40)"),
         (unclear, False, "no clear", "20 worse to 22 better"),
         (unclear, True, "no clear", "22 worse to 20 better"),
+        (Estimate(-2e-15, 0.0, -2e-15, -2e-15), False, "no difference", ""),
         (Estimate(math.nan, math.nan, math.nan, math.nan), False, "cannot", ""),
     ):
         words = compared(gain, minimize)
@@ -526,7 +531,8 @@ def test_one_row_and_estimators_without_weights_do_not_stumble() -> None:
     found = judged({"p": ["a"]}, log).diagnose("p")
     assert found.rows == 1
     assert math.isnan(found.mean_weight_error)
-    assert found.answer == "hardly"
+    assert found.answer == "as logged"
+    assert judged({"p": [["0.5", "0.5"]]}, log).diagnose("p").answer == "hardly"
     direct = judged({"p": MIXED}, estimators=[Direct()]).diagnose("p")
     assert direct.value.value == 0.0
 

@@ -362,9 +362,12 @@ def evaluate(
         typer.Option(
             metavar="NAME",
             help="How to estimate from the log: direct, ips, clipped-ips, self-normalised-ips, dr, self-normalised-dr, "
-            "switch-dr or shrunk-dr. Repeatable. Default: all.",
+            "switch-dr or shrunk-dr. Repeatable. Default: all, of which self-normalised-dr is shown.",
         ),
     ] = None,
+    all_estimators: Annotated[
+        bool, typer.Option("--all-estimators", help="Also show the values by every estimator that was used.")
+    ] = False,
     interval: Annotated[
         IntervalName,
         typer.Option(metavar="NAME", help="student, bootstrap, or bernstein (wide, for any number of rows)."),
@@ -384,8 +387,8 @@ def evaluate(
 ) -> None:
     """Estimate what policies would have earned on logged decisions, and whether the log can answer that.
 
-    Every strategy of the model, the decisions as logged and every constant action, by every estimator, with
-    confidence intervals.
+    First which policy to use, if any; then every strategy of the model, the decisions as logged and the best constant
+    action, with confidence intervals.
     """
     from prudent.command_line.evaluating import EvaluationOptions, evaluate_model
     from prudent.command_line.policy_options import PolicyOptions
@@ -394,7 +397,8 @@ def evaluate(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
     )
     options = EvaluationOptions(
-        tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity, seed
+        *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),
+        *(seed, all_estimators or estimator is not None),
     )
     names = tuple(name.value for name in strategy or ())
     evaluate_model(model, log, policies, names, tuple(rule or ()), options, json)

@@ -39,6 +39,7 @@ class EvaluationOptions:
     below: float | None
     propensity: str | None
     seed: int
+    show_estimators: bool = False
 
     def settings(self) -> dict[str, Any]:
         chosen = [known for known in EVERY_ESTIMATOR if known.name.replace(" ", "-") in self.estimators]
@@ -78,7 +79,7 @@ def evaluate_model(
     facts["notes"] = [*notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
     if write_json(facts, json_file):
         return
-    _show(facts, has_all=json_file is not None)
+    _show(facts, options.show_estimators, has_all=json_file is not None)
 
 
 # --- what is evaluated ---
@@ -161,7 +162,10 @@ def announce_slow_steps(policies: dict[str, Policy], rows: int) -> None:
 # --- what is shown ---
 
 
-def _show(facts: Facts, has_all: bool) -> None:
-    show([Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",)), *evaluation_sections(facts)])
-    if not has_all:
-        sentence(screen(), "\nAll constant actions, tails by every estimator and more: --json FILE.")
+def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
+    source = Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",))
+    show([source, *evaluation_sections(facts, estimators)])
+    more = [] if estimators else ["The same by every estimator: --all-estimators."]
+    more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
+    if more:
+        sentence(screen(), f"\n{' '.join(more)}")

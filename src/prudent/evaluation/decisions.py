@@ -18,6 +18,7 @@ column per action."""
 
 LOGGED = "as logged"
 SUM_OFF = 1e-4  # probabilities in single precision sum to one only approximately
+SAME = 1e-6  # probabilities in single precision that differ by less are the same
 
 
 def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:
@@ -46,6 +47,28 @@ def referred_rows(probabilities: np.ndarray) -> np.ndarray:
 def as_logged(log: Log) -> np.ndarray:
     """Every row decided as it was logged."""
     return np.broadcast_to(np.nan, (len(log), len(log.action_labels)))
+
+
+def differing_rows(decided: np.ndarray, other: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Which rows two policies decide differently; where they refer a row, it is decided as logged."""
+    return np.asarray((np.abs(_as_done(decided, actions) - _as_done(other, actions)) > SAME).any(axis=1))
+
+
+def decided_alike(decided: np.ndarray, other: np.ndarray, actions: np.ndarray) -> bool:
+    """Whether two policies decide every row alike, known from the decisions themselves.
+
+    One that refers a row and one that happens to choose what was done there are different policies, unless both
+    do what was done in every row: then there is nothing to tell apart, and nothing to infer from weights either.
+    """
+    if differing_rows(decided, other, actions).any():
+        return False
+    same_referrals = bool((referred_rows(decided) == referred_rows(other)).all())
+    return same_referrals or not differing_rows(decided, np.full_like(decided, np.nan), actions).any()
+
+
+def _as_done(probabilities: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    done = np.eye(probabilities.shape[1])[actions]
+    return np.where(referred_rows(probabilities)[:, None], done, probabilities)
 
 
 def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from prudent.evaluation.bottom_line import BottomLine, bottom_line
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis, diagnose
 from prudent.evaluation.facts import evaluation_facts
@@ -32,6 +33,11 @@ class Evaluation(PolicyEstimates):
         if policy not in self._diagnoses:
             self._diagnoses[policy] = diagnose(self, policy)
         return self._diagnoses[policy]
+
+    @property
+    def bottom_line(self) -> BottomLine | None:
+        """Which policy to use, or that none is shown to be better than what needs no model; None without policies."""
+        return bottom_line(self, self.diagnose)
 
     def confounding(self, preferred: str | None = None, other: str | None = None, **options: Any) -> Confounding:
         """How strong unrecorded reasons for the logged actions would have to be to change which policy is preferred.
@@ -60,7 +66,8 @@ class Evaluation(PolicyEstimates):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types for JSON; the keys are those of `prudent.evaluation.facts.evaluation_facts`."""
-        return evaluation_facts(self, {name: self.diagnose(name) for name in self.asked}, self.notes)
+        diagnoses = {name: self.diagnose(name) for name in self.asked}
+        return evaluation_facts(self, diagnoses, self.bottom_line, self.notes)
 
     def __str__(self) -> str:
         return evaluation_text(self.to_dict())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prudent.evaluation.bottom_line import BottomLine
 from prudent.evaluation.decisions import LOGGED
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis
 from prudent.evaluation.policy_estimates import PolicyEstimates
@@ -10,21 +11,27 @@ from prudent.show import plain_types
 
 
 def evaluation_facts(
-    estimates: PolicyEstimates, diagnoses: Mapping[str, Diagnosis], notes: Sequence[str]
+    estimates: PolicyEstimates, diagnoses: Mapping[str, Diagnosis], conclusion: BottomLine | None, notes: Sequence[str]
 ) -> dict[str, Any]:
     """Plain types for JSON; a number that does not exist is None, an estimate has value, error, low and high.
 
     rows, reward, minimize, actions: the decisions that were used, and the labels of their actions.
+    bottom_line: which policy to use, or why none, see `prudent.evaluation.bottom_line.BottomLine`, with its sentence;
+        None where no policy was given.
+    best_constant: the name of the constant action that policies are compared with.
+    rounding: differences up to this are rounding errors.
     notes: warnings, and what happened to rows of the log.
     propensity: source ("as logged" or "estimated"), column and overlap, see `prudent.propensity.overlap.Overlap`.
     prices: where the expected rewards of the direct and doubly robust estimators are from.
     confidence, interval, below, worst_share, headline: the settings; `headline` is the estimator shown first.
     policies: those asked about, then the decisions as logged, then every constant action. Each has name, kind
-        ("asked", "logged" or "constant"), the headline estimator's value, gain, tail_share (None without `below`) and
-        worst_mean, estimates (a list: estimator, its value, error, low and high, and its gain, tail_share and
-        worst_mean), at_worst, effective_sample_size, referred (rows left to a person) and, where asked about,
+        ("asked", "logged" or "constant"), alike (all that decide every row as it does, itself included), the headline
+        estimator's value, over_constant (the gain over the best constant action), gain, tail_share (None without
+        `below`) and worst_mean, estimates (a list: estimator, its value, error, low and high, and its gain, tail_share
+        and worst_mean), at_worst, effective_sample_size, referred (rows left to a person) and, where asked about,
         diagnosis.
-    differences: policy minus other for all pairs of those asked about, paired, by the headline estimator.
+    differences: policy minus other for all pairs of those asked about, paired, by the headline estimator, with the
+        share of the rows that they decide differently.
     """
     settings, log = estimates.settings, estimates.log
     logged = estimates.propensity.probabilities is None
@@ -33,6 +40,9 @@ def evaluation_facts(
         "reward": log.roles.reward,
         "minimize": log.minimize,
         "actions": list(log.action_labels),
+        "bottom_line": None if conclusion is None else conclusion.to_dict(),
+        "best_constant": estimates.best_constant,
+        "rounding": estimates.rounding,
         "notes": list(notes),
         "propensity": {
             "source": "as logged" if logged else "estimated",
@@ -47,7 +57,12 @@ def evaluation_facts(
         "headline": estimates.headline.name,
         "policies": [_policy_facts(estimates, name, diagnoses.get(name)) for name in estimates.names],
         "differences": [
-            {"policy": policy, "other": other, **plain_types(difference)}
+            {
+                "policy": policy,
+                "other": other,
+                **plain_types(difference),
+                "differently": estimates.differently(policy, other),
+            }
             for (policy, other), difference in estimates.differences().items()
         ],
     }
@@ -55,10 +70,13 @@ def evaluation_facts(
 
 def _policy_facts(estimates: PolicyEstimates, name: str, diagnosis: Diagnosis | None) -> dict[str, Any]:
     kind = "asked" if name in estimates.asked else "logged" if name == LOGGED else "constant"
+    constant = estimates.best_constant
     return {
         "name": name,
         "kind": kind,
+        "alike": list(estimates.alike(name)),
         "value": plain_types(estimates.estimates(name)[estimates.headline.name, "value"]),
+        "over_constant": None if constant is None else plain_types(estimates.difference(name, constant)),
         **_other_quantities(estimates, name, estimates.headline.name),
         "estimates": [
             {

@@ -2,21 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from prudent.errors import InputProblem
-from prudent.evaluation.decisions import LOGGED, referred_rows
+from prudent.evaluation.decisions import LOGGED, decided_alike, differing_rows, referred_rows
+from prudent.evaluation.diagnosis.support import MOSTLY_OUTSIDE, support
 from prudent.evaluation.estimators import Estimator
 from prudent.evaluation.intervals import Estimate, ImputedTerms, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.row_terms import Evidence, Terms
 from prudent.evaluation.tails import as_share, share_rows, worst_mean
-from prudent.propensity import FittedPropensity, effective_sample_size
+from prudent.propensity import FEW_ROWS, FittedPropensity, effective_sample_size
 from prudent.table import Log, did_you_mean
 
 HEADLINE = ("self-normalised dr", "dr")
+NO_DIFFERENCE = Estimate(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class PolicyEstimates:
     _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, init=False, repr=False)
     _logged: dict[Estimator, ImputedTerms] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
+    _differences: dict[tuple[object, ...], Estimate] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,6 +61,32 @@ class PolicyEstimates:
         """The estimator that is shown first: a doubly robust one where there is one."""
         by_name = {estimator.name: estimator for estimator in self.settings.estimators}
         return next((by_name[name] for name in HEADLINE if name in by_name), self.settings.estimators[0])
+
+    @property
+    def rounding(self) -> float:
+        """Differences up to this are rounding errors of sums of such rewards, whatever their interval says."""
+        return 1e-9 * float(self.log.rewards.std()) + 1e-13 * float(np.abs(self.log.rewards).max())
+
+    @cached_property
+    def best_constant(self) -> str | None:
+        """The constant action with the best value, of those the log can answer for; None where none has a value.
+
+        An action tried on a few cases only may look best by luck, and nothing could be shown to be better than it. It
+        counts only where the log can answer for no constant action at all.
+
+        It is chosen on the rows that policies are then compared on, and that flatters it. So where a policy is shown
+        to be better than this one, it is: the constant that is truly best had no larger value here, and against it the
+        policy looks at least as good. "Worse" is the side to be careful with, and no conclusion rests on it.
+        """
+        constants = [name for name in self.names if name not in self.asked and name != LOGGED]
+        values = {name: self.log.sign * self.estimate(name).value for name in constants}
+        known = sorted((name for name in constants if np.isfinite(values[name])), key=lambda name: -values[name])
+        return next(filter(self._answerable, known), next(iter(known), None))
+
+    def _answerable(self, constant: str) -> bool:
+        weights = self.evidence(constant).weights
+        outside = support(self.propensity, self.probabilities[constant], weights).outside
+        return effective_sample_size(weights) >= FEW_ROWS and not outside > MOSTLY_OUTSIDE
 
     def evidence(self, policy: str) -> Evidence:
         """Weights, rewards and prices of a policy, row by row, in the internal sign (higher is better)."""
@@ -71,6 +101,15 @@ class PolicyEstimates:
     def effective_sample_size(self, policy: str) -> float:
         """How many equally weighted rows would say as much as the policy's weighted ones, (Σw)² / Σw²."""
         return effective_sample_size(self.evidence(policy).weights)
+
+    def alike(self, policy: str) -> tuple[str, ...]:
+        """All policies that decide every row as this one does, itself included: their difference is exactly zero."""
+        return tuple(name for name, first in self._first_alike.items() if first == self._first(policy))
+
+    def differently(self, policy: str, other: str) -> float:
+        """The share of the rows that two policies decide differently; a row that is referred is decided as logged."""
+        decided, others = (self.probabilities[self._first(name)] for name in (policy, other))
+        return float(differing_rows(decided, others, self.log.actions).mean())
 
     def referred(self, policy: str) -> int:
         """Rows that the policy leaves to a person; none in the decisions as logged."""
@@ -91,21 +130,34 @@ class PolicyEstimates:
         other: str = LOGGED,
         estimator: Estimator | str | None = None,
         interval: Interval | None = None,
+        confidence: float | None = None,
     ) -> Estimate:
-        """How much more `policy` would have earned than `other`, paired: row by row on the same decisions."""
+        """How much more `policy` would have earned than `other`, paired: row by row on the same decisions.
+
+        confidence: of the interval; by default that of the evaluation.
+        """
         chosen = self._estimator(estimator)
-        if other == LOGGED and self._is_cached(policy, chosen, interval):
+        if self._first(policy) == self._first(other):
+            return NO_DIFFERENCE  # known from the decisions; subtracting equal numbers would leave rounding errors
+        sure = self.settings.confidence if confidence is None else confidence
+        if other == LOGGED and sure == self.settings.confidence and self._is_cached(policy, chosen, interval):
             return self._estimates[policy][chosen.name, "gain"]
-        return self._signed(self._with_interval(self._value(policy, chosen) - self._value(other, chosen), interval))
+        key = self._first(policy), self._first(other), chosen, interval or self.settings.interval, sure
+        if key not in self._differences:  # resampling is slow, and the same pair is asked for in several places
+            terms = self._value(policy, chosen) - self._value(other, chosen)
+            self._differences[key] = self._signed(self._with_interval(terms, interval, sure))
+        return self._differences[key]
 
     def differences(self) -> dict[tuple[str, str], Estimate]:
         """Every pair of the policies that were given, by the headline estimator; see `difference`."""
         values = {name: self._value(name, self.headline) for name in self.asked}
         pairs = list(combinations(self.asked, 2))
+        different = [(policy, other) for policy, other in pairs if self._first(policy) != self._first(other)]
         estimates = self.settings.interval.with_imputations(
-            [values[policy] - values[other] for policy, other in pairs], self.settings.confidence
+            [values[policy] - values[other] for policy, other in different], self.settings.confidence
         )
-        return {pair: self._signed(estimate) for pair, estimate in zip(pairs, estimates, strict=True)}
+        known = {pair: self._signed(estimate) for pair, estimate in zip(different, estimates, strict=True)}
+        return {pair: known.get(pair, NO_DIFFERENCE) for pair in pairs}
 
     def tail_share(
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
@@ -158,10 +210,13 @@ class PolicyEstimates:
         estimates = self.settings.interval.with_imputations(
             [quantities[name](estimator) for estimator, name in keys], self.settings.confidence
         )
-        return {
+        found = {
             (by.name, name): self._share(policy, by, estimate) if name == "tail_share" else self._signed(estimate)
             for (by, name), estimate in zip(keys, estimates, strict=True)
         }
+        if self._first(policy) == LOGGED:
+            found |= {key: NO_DIFFERENCE for key in found if key[1] == "gain"}
+        return found
 
     # --- from evidence to estimates, in the internal sign ---
 
@@ -190,9 +245,11 @@ class PolicyEstimates:
 
         return _imputed_terms(self.evidence(policy), terms)
 
-    def _with_interval(self, terms: ImputedTerms, interval: Interval | None) -> Estimate:
+    def _with_interval(
+        self, terms: ImputedTerms, interval: Interval | None, confidence: float | None = None
+    ) -> Estimate:
         chosen = self.settings.interval if interval is None else interval
-        return chosen.with_imputations([terms], self.settings.confidence)[0]
+        return chosen.with_imputations([terms], self.settings.confidence if confidence is None else confidence)[0]
 
     def _signed(self, estimate: Estimate) -> Estimate:
         return estimate.negated() if self.log.minimize else estimate
@@ -209,11 +266,27 @@ class PolicyEstimates:
         return by_name[estimator]
 
     def _cached_evidence(self, policy: str, tail: bool) -> Evidence:
+        first = self._first(policy)
+        if (first, tail) not in self._evidence:
+            self._evidence[first, tail] = self._make_evidence(self.probabilities[first], tail)
+        return self._evidence[first, tail]
+
+    def _first(self, policy: str) -> str:
+        """The first of the policies that decide as this one does; of those that decide as logged, the log itself."""
         if policy not in self.probabilities:
             raise InputProblem(f"There is no policy '{policy}' here. {did_you_mean(policy, self.names)}")
-        if (policy, tail) not in self._evidence:
-            self._evidence[policy, tail] = self._make_evidence(self.probabilities[policy], tail)
-        return self._evidence[policy, tail]
+        return self._first_alike[policy]
+
+    @cached_property
+    def _first_alike(self) -> dict[str, str]:
+        order = [name for name in (LOGGED, *self.names) if name in self.probabilities]
+        first: dict[str, str] = {}
+        for name in order:
+            known = dict.fromkeys(first.values())
+            own = self.probabilities[name]
+            alike = (one for one in known if decided_alike(self.probabilities[one], own, self.log.actions))
+            first[name] = next(alike, name)
+        return {name: first[name] for name in self.names}
 
     def _make_evidence(self, probabilities: np.ndarray, tail: bool) -> Evidence:
         prices, outcomes = self.prices.rewards, self.log.rewards

@@ -11,7 +11,14 @@ import numpy as np
 from prudent.evaluation.decisions import referred_rows
 from prudent.evaluation.diagnosis.balance import AttributeBalance, balance
 from prudent.evaluation.diagnosis.calibration import Calibration, calibration
-from prudent.evaluation.diagnosis.support import Support, WeightHistogram, heaviest_share, support, weight_histogram
+from prudent.evaluation.diagnosis.support import (
+    MOSTLY_OUTSIDE,
+    Support,
+    WeightHistogram,
+    heaviest_share,
+    support,
+    weight_histogram,
+)
 from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.policy_estimates import PolicyEstimates
 from prudent.propensity import FEW_ROWS, effective_sample_size
@@ -26,7 +33,6 @@ Concern = Literal["support", "few rows", "heavy rows", "mean weight", "balance",
 
 ENOUGH_ROWS = 100  # with a smaller effective sample size, normal intervals of skewed, weighted rewards are too short
 SMALL_EFFECT = 0.2  # in sd of the rewards, a small difference by Cohen's custom: a wider interval hides it
-MOSTLY_OUTSIDE = 0.5  # more than half of the cases outside support: the value rests more on prices than on outcomes
 SOME_OUTSIDE = 0.05  # as in the overlap of a log: one case in twenty
 MEAN_WEIGHT_OFF = 0.05  # the relative error of a self-normalised estimate that is still acceptable
 MANY_ERRORS = 3  # standard errors: several policies are compared, and chance should seldom raise a warning
@@ -51,7 +57,9 @@ class Diagnosis:
     heaviest_share: the share of the weight on the heaviest 1 % of rows.
     calibration: of the propensities, for the log as a whole; None where only those of taken actions are known.
     value, gain: by the headline estimator, in the log's units and sign; gain over the decisions as logged.
-    reward_spread: the standard deviation of the logged rewards.
+    constant, over_constant: the best constant action, see `PolicyEstimates.best_constant` (None: there is none), and
+        the gain over it.
+    reward_spread: the standard deviation of the logged rewards. rounding: differences up to this are rounding errors.
     prices: where the prices are from.
     weighted: whether the headline estimator uses logged outcomes. mixed: whether the policy draws lots anywhere.
     """
@@ -73,7 +81,10 @@ class Diagnosis:
     balance: tuple[AttributeBalance, ...]
     value: Estimate
     gain: Estimate
+    constant: str | None
+    over_constant: Estimate | None
     reward_spread: float
+    rounding: float
     prices: str
     minimize: bool
     weighted: bool
@@ -82,7 +93,7 @@ class Diagnosis:
     @property
     def answer(self) -> Answer:
         """How well the log answers: the first that applies, worst first."""
-        if not self.decided:
+        if not self.decided or (self.match_rate == 1 and not self.mixed):
             return "as logged"
         if not self.weighted:
             return "prices alone"
@@ -95,7 +106,17 @@ class Diagnosis:
         half_width = (self.value.high - self.value.low) / 2
         narrow = half_width <= SMALL_EFFECT * self.reward_spread  # False where there is no interval
         enough = self.decided_effective_sample_size >= ENOUGH_ROWS
-        return "clearly" if narrow and enough and not any(self._propensity_concerns()) else "roughly"
+        return "clearly" if narrow and enough and not self.doubtful else "roughly"
+
+    @property
+    def answerable(self) -> bool:
+        """Whether its value rests on enough logged outcomes to act on."""
+        return self.answer in ("clearly", "roughly")
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something speaks against the propensities, which no interval covers."""
+        return any(self._propensity_concerns())
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
@@ -159,7 +180,7 @@ def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
     """Whether the log can answer for this policy: weights, support, balance and calibration."""
     weights = estimates.evidence(policy).weights
     probabilities, log = estimates.probabilities[policy], estimates.log
-    rows = len(log)
+    rows, constant = len(log), estimates.best_constant
     referred = referred_rows(probabilities)
     agreement = np.where(referred, 1.0, probabilities[np.arange(rows), log.actions])
     return Diagnosis(
@@ -180,7 +201,10 @@ def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
         balance=balance(log, agreement, weights),
         value=estimates.estimate(policy),
         gain=estimates.difference(policy),
+        constant=constant,
+        over_constant=None if constant is None else estimates.difference(policy, constant),
         reward_spread=float(log.rewards.std()),
+        rounding=estimates.rounding,
         prices=estimates.prices.source,
         minimize=log.minimize,
         weighted=estimates.headline.uses_weights,

@@ -10,6 +10,7 @@ from prudent.propensity import OUTSIDE_SUPPORT, FittedPropensity
 from prudent.table import label_text
 
 HEAVIEST = 0.01  # the share of rows called the heaviest
+MOSTLY_OUTSIDE = 0.5  # more than half of the cases outside support: the value rests more on prices than on outcomes
 SMALLEST_EDGE = 0.01  # weights below this are negligible, and share a bin
 
 

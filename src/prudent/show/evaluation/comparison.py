@@ -5,25 +5,31 @@ from collections.abc import Iterator
 
 from prudent.show.evaluation.estimates import Interval, figures_for, percent_written, share_written
 from prudent.show.json_types import Facts
+from prudent.show.numbers import percent
 from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
 PAIRS_SHOWN = 10  # with more pairs of policies, the best one is compared with the others
 JUDGEMENT = "the first is"
+LOGGED = "as logged"
 
 
 def evaluation_text(facts: Facts) -> str:
-    """What `print` shows: the summary, verdicts, warnings and notes."""
+    """What `print` shows: the bottom line, the summary, verdicts, warnings and notes."""
     sentences = [*_summary_sentences(facts), *_verdicts(facts), *_warnings(facts), *facts["notes"]]
-    return "\n".join([source_sentence(facts), f"{_title(facts)}:", "", summary_table(facts).text(), "", *sentences])
+    first = [source_sentence(facts), *(f"Bottom line: {sentence}" for sentence in _bottom_line(facts))]
+    return "\n".join([*first, "", f"{_title(facts)}:", "", summary_table(facts).text(), "", *sentences])
 
 
-def evaluation_sections(facts: Facts) -> Iterator[Section]:
-    """The whole report, in the order it is read; `facts` may also have the "strategies" of the policies."""
+def evaluation_sections(facts: Facts, every_estimator: bool = False) -> Iterator[Section]:
+    """The whole report, in the order it is read, the answer first; `facts` may also have the "strategies" of the
+    policies. every_estimator: also show the values by all estimators that were used."""
+    if conclusion := _bottom_line(facts):
+        yield Section("Bottom line", sentences=tuple(conclusion))
     summary = (*_setting_sentences(facts.get("strategies", {})), *_summary_sentences(facts))
     yield Section(_title(facts), summary_table(facts), summary)
-    if len(facts["policies"][0]["estimates"]) > 1:
+    if every_estimator and len(facts["policies"][0]["estimates"]) > 1:
         sentence = (
             "direct trusts the expected rewards alone; ips trusts the outcomes of decisions that agree with the "
             "policy, weighted by inverse propensities; dr (doubly robust) corrects the one by the other. Where they "
@@ -33,7 +39,7 @@ def evaluation_sections(facts: Facts) -> Iterator[Section]:
     yield Section("Can the log answer?", points=tuple(_verdicts(facts)))
     if warnings := _warnings(facts):
         yield Section("Warnings", points=tuple(warnings))
-    if facts["differences"]:
+    if list(_pairs(facts)):
         yield Section("Policy against policy, on the same decisions", difference_table(facts))
     if facts["notes"]:
         yield Section("Notes", points=tuple(facts["notes"]))
@@ -43,15 +49,20 @@ def evaluation_sections(facts: Facts) -> Iterator[Section]:
 
 
 def summary_table(facts: Facts) -> TextTable:
-    """One row per policy, by the headline estimator."""
+    """One row per policy, by the headline estimator; policies that decide alike share one."""
     tail = [] if facts["below"] is None else [_beyond(facts)]
-    headings = ("policy", f"value, {percent_written(facts['confidence'])} interval", "more than as logged", *tail)
-    headings += (f"worst {percent_written(facts['worst_share'])}", "effective\nsample\nsize")
+    constant = [] if facts["best_constant"] is None else ["more than\nbest constant"]
+    headings = ("policy", f"value, {percent_written(facts['confidence'])} interval", "more than\nas logged", *constant)
+    headings += (*tail, f"worst {percent_written(facts['worst_share'])}", "effective\nsample\nsize")
     write = _figures(facts)
 
     def row(policy: Facts) -> tuple[str, ...]:
-        cells = [one_line(policy["name"]), Interval.of(policy["value"]).written(write)]
-        cells += ["" if policy["kind"] == "logged" else Interval.of(policy["gain"]).written(write)]
+        alike = policy["alike"]
+        cells = [_names(policy), Interval.of(policy["value"]).written(write)]
+        cells += ["" if LOGGED in alike else Interval.of(policy["gain"]).written(write)]
+        if constant:
+            same = facts["best_constant"] in alike
+            cells += ["" if same else Interval.of(policy["over_constant"]).written(write)]
         if facts["below"] is not None:
             cells += [Interval.of(policy["tail_share"]).written(share_written)]
         cells += [write(Interval.of(policy["worst_mean"]).value)]
@@ -65,7 +76,7 @@ def estimator_table(facts: Facts) -> TextTable:
     write, names = _figures(facts), [one["estimator"] for one in facts["policies"][0]["estimates"]]
     rows = tuple(
         (
-            one_line(policy["name"]),
+            _names(policy),
             *(f"{write(one.value)}±{write(one.error)}" for one in map(Interval.of, policy["estimates"])),
         )
         for policy in _shown(facts)
@@ -74,30 +85,29 @@ def estimator_table(facts: Facts) -> TextTable:
 
 
 def difference_table(facts: Facts) -> TextTable:
-    """Pairs of the policies asked about; where these are many, the best one against the others."""
-    write = _figures(facts)
+    """Pairs of the policies asked about that do not decide alike; where these are many, the best against the others."""
+    write, shown = _figures(facts), {policy["name"]: _names(policy) for policy in _asked(facts)}
     rows = tuple(
-        (one_line(policy), one_line(other), gain.written(write), _judgement(gain, facts["minimize"]))
-        for policy, other, gain in _pairs(facts)
+        (
+            *(shown[pair["policy"]], shown[pair["other"]], difference.written(write), percent(pair["differently"])),
+            difference.judged(facts["minimize"], facts["rounding"]),
+        )
+        for pair, difference in _pairs(facts)
     )
-    return TextTable(("policy", "minus", "difference", JUDGEMENT), rows, words=("policy", "minus", JUDGEMENT))
+    headings = ("policy", "minus", "difference", "decided\ndifferently", JUDGEMENT)
+    return TextTable(headings, rows, words=("policy", "minus", JUDGEMENT))
 
 
-def _pairs(facts: Facts) -> Iterator[tuple[str, str, Interval]]:
-    asked = [policy for policy in facts["policies"] if policy["kind"] == "asked"]
-    best = None if len(facts["differences"]) <= PAIRS_SHOWN else min(asked, key=lambda one: _badness(facts, one))
-    for pair in facts["differences"]:
+def _pairs(facts: Facts) -> Iterator[tuple[Facts, Interval]]:
+    asked = {policy["name"]: policy for policy in _asked(facts)}
+    pairs = [pair for pair in facts["differences"] if pair["policy"] in asked and pair["other"] in asked]
+    best = None if len(pairs) <= PAIRS_SHOWN else min(asked, key=lambda name: _badness(facts, asked[name]))
+    for pair in pairs:
         policy, other, difference = pair["policy"], pair["other"], Interval.of(pair)
-        if best is None or policy == best["name"]:
-            yield policy, other, difference
-        elif other == best["name"]:
-            yield other, policy, difference.times(-1.0)
-
-
-def _judgement(difference: Interval, minimize: bool) -> str:
-    if not (difference.low > 0 or difference.high < 0):
-        return "not clearly different"
-    return "better" if (difference.value > 0) != minimize else "worse"
+        if best is None or policy == best:
+            yield pair, difference
+        elif other == best:
+            yield {**pair, "policy": other, "other": policy}, difference.times(-1.0)
 
 
 def _figures(facts: Facts):
@@ -108,8 +118,31 @@ def _figures(facts: Facts):
 
 
 def _shown(facts: Facts) -> list[Facts]:
-    """The policies asked about, the decisions as logged and the best of the constant actions."""
-    return [policy for policy in facts["policies"] if policy["kind"] != "constant"] + _constants(facts)[:1]
+    """The policies asked about, the decisions as logged and the best of the constant actions; of those that decide
+    alike, the first."""
+    wanted = [
+        policy
+        for policy in facts["policies"]
+        if policy["kind"] != "constant" or policy["name"] == facts["best_constant"]
+    ]
+    first = {name: policy["name"] for policy in reversed(wanted) for name in policy["alike"]}
+    return [policy for policy in wanted if first[policy["name"]] == policy["name"]]
+
+
+def _asked(facts: Facts) -> list[Facts]:
+    """The policies asked about; of those that decide alike, the first."""
+    return [policy for policy in facts["policies"] if policy["kind"] == "asked" and _is_first(facts, policy)]
+
+
+def _is_first(facts: Facts, policy: Facts) -> bool:
+    asked = (one["name"] for one in facts["policies"] if one["kind"] == "asked" and one["name"] in policy["alike"])
+    return next(asked) == policy["name"]
+
+
+def _names(policy: Facts) -> str:
+    """A policy with all that decide alike, on one line; itself first."""
+    others = (name for name in policy["alike"] if name != policy["name"])
+    return ", ".join(map(one_line, (policy["name"], *others)))
 
 
 def _constants(facts: Facts) -> list[Facts]:
@@ -146,15 +179,33 @@ def _beyond(facts: Facts) -> str:
     return f"{'above' if facts['minimize'] else 'below'} {facts['below']:g}"
 
 
+def _bottom_line(facts: Facts) -> list[str]:
+    return [] if facts["bottom_line"] is None else [facts["bottom_line"]["sentence"]]
+
+
 def _summary_sentences(facts: Facts) -> list[str]:
     tail = "" if facts["below"] is None else f" {_beyond(facts)}: the share of such outcomes."
     worst = percent_written(facts["worst_share"])
     legend = (
-        f"more than as logged: the gain over the decisions as they were made, on the same rows.{tail} worst {worst}: "
-        f"the mean of the worst {worst} of outcomes. effective sample size: how many equally weighted rows would say "
-        "as much as the weighted rows that agree with the policy."
+        "more than as logged: the gain over the decisions as they were made, on the same rows."
+        f"{_constant_legend(facts)}{tail} worst {worst}: the mean of the worst {worst} of outcomes. effective sample "
+        "size: how many equally weighted rows would say as much as the weighted rows that agree with the policy."
     )
-    return [legend, *_constant_sentences(facts), *_referral_sentences(facts)]
+    return [legend, *_alike_sentences(facts), *_constant_sentences(facts), *_referral_sentences(facts)]
+
+
+def _constant_legend(facts: Facts) -> str:
+    if facts["best_constant"] is None:
+        return ""
+    return (
+        f" more than best constant: the gain over '{one_line(facts['best_constant'])}' for everybody, which was chosen "
+        "on these rows and is flattered by that."
+    )
+
+
+def _alike_sentences(facts: Facts) -> list[str]:
+    shared = any(len(policy["alike"]) > 1 for policy in _shown(facts))
+    return ["Policies that share a row of the table decide every case alike."] if shared else []
 
 
 def _setting_sentences(strategies: dict[str, str]) -> list[str]:
@@ -165,15 +216,17 @@ def _setting_sentences(strategies: dict[str, str]) -> list[str]:
 
 
 def _constant_sentences(facts: Facts) -> list[str]:
-    """The values of the constant actions that are not shown."""
-    write = _figures(facts)
-    others = [
-        f"'{one_line(policy['name'])}' ({write(Interval.of(policy['value']).value)})"
-        for policy in _constants(facts)[1:]
-    ]
+    """The values of the constant actions that are not shown; a better one than the best rests on too few rows."""
+    write, best = _figures(facts), facts["best_constant"]
+    constants = [policy["name"] for policy in _constants(facts)]
+    values = {policy["name"]: write(Interval.of(policy["value"]).value) for policy in _constants(facts)}
+    written = {name: f"'{one_line(name)}' ({values[name]})" for name in constants}
+    above = constants[: constants.index(best)] if best in constants else []
+    others = [written[name] for name in constants if name != best and name not in above]
+    sentences = [f"The log can hardly answer for {name}, so it is no comparison." for name in map(written.get, above)]
     if len(others) < 2:
-        return [f"The other constant action: {other}." for other in others]
-    return [f"The other {len(others)} constant actions: from {others[0]} to {others[-1]}."]
+        return [*sentences, *(f"The other constant action: {other}." for other in others)]
+    return [*sentences, f"The other {len(others)} constant actions: from {others[0]} to {others[-1]}."]
 
 
 def _referral_sentences(facts: Facts) -> list[str]:
@@ -186,7 +239,7 @@ def _referral_sentences(facts: Facts) -> list[str]:
 
 
 def _diagnoses(facts: Facts) -> dict[str, Facts]:
-    return {one_line(policy["name"]): policy["diagnosis"] for policy in facts["policies"] if policy["diagnosis"]}
+    return {_names(policy): policy["diagnosis"] for policy in _asked(facts) if policy["diagnosis"]}
 
 
 def _verdicts(facts: Facts) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from prudent.show.evaluation.estimates import Interval, digits, in_sentence, share_written
 from prudent.show.json_types import Facts
+from prudent.show.text import one_line
 
 NAMED, LISTED = 3, 8  # attributes named in a sentence, and listed in the text
 PROPENSITY_CONCERNS = ("mean weight", "balance", "calibration")
@@ -13,7 +14,8 @@ def verdict_sentence(facts: Facts) -> str:
     """One or two sentences, and a third where the propensities are in doubt."""
     value, prices = in_sentence(Interval.of(facts["value"])), facts["prices"]
     agreement = f"{_agreement(facts)}, an effective sample size of {facts['decided_effective_sample_size']:.0f}"
-    gain = comparison(Interval.of(facts["gain"]), facts["minimize"])
+    gain = comparison(Interval.of(facts["gain"]), facts["minimize"], facts["rounding"])
+    gains = gain if facts["constant"] is None else f"{gain}, and {_over_constant(facts)}"
     match facts["answer"]:
         case "as logged":
             return (
@@ -21,7 +23,7 @@ def verdict_sentence(facts: Facts) -> str:
                 f"outcomes is {value}."
             )
         case "prices alone":
-            return f"The prices ({prices}) predict {value} for this policy; no logged outcome enters. By them, {gain}."
+            return f"The prices ({prices}) predict {value} for this policy; no logged outcome enters. By them, {gains}."
         case "nothing":
             return (
                 f"The log cannot say how this policy would do: its action was never taken in {_cases(facts)}. Any "
@@ -33,33 +35,39 @@ def verdict_sentence(facts: Facts) -> str:
             return (
                 f"The log does not show how this policy would do: in {facts['support']['outside']:.0%} of the cases it "
                 "chooses an action that was almost never taken in such cases, and there its value is extrapolated by "
-                f"the prices ({prices}). By them, {gain}."
+                f"the prices ({prices}). By them, {gains}."
             )
         case "roughly":
             doubt = any(concern in PROPENSITY_CONCERNS for concern in facts["concerns"])
             last = " The propensities look wrong (see the warnings), and no interval covers that." if doubt else ""
-            return f"The log says roughly how this policy would do: {value} per decision. {agreement}; {gain}.{last}"
+            return f"The log says roughly how this policy would do: {value} per decision. {agreement}; {gains}.{last}"
         case _:
-            return f"The log can answer for this policy: {value} per decision. {agreement}; {gain}."
+            return f"The log can answer for this policy: {value} per decision. {agreement}; {gains}."
 
 
-def comparison(gain: Interval, minimize: bool) -> str:
-    """The difference from the decisions as logged, as part of a sentence.
+def comparison(gain: Interval, minimize: bool, rounding: float, other: str = "the decisions as logged") -> str:
+    """The difference from other decisions, as part of a sentence.
 
-    >>> comparison(Interval(-0.31, 0.1, -0.5, -0.12), minimize=True)
+    >>> comparison(Interval(-0.31, 0.1, -0.5, -0.12), minimize=True, rounding=0.0)
     'it is better than the decisions as logged by 0.31 (0.12 to 0.50)'
     """
     better = gain.times(-1.0 if minimize else 1.0)
-    if not better.exists:
-        return "it cannot be compared with the decisions as logged"
-    if better.low > 0:
-        return f"it is better than the decisions as logged by {in_sentence(better)}"
-    if better.high < 0:
-        return f"it is worse than the decisions as logged by {in_sentence(better.times(-1.0))}"
-    if better.low == better.high == 0:
-        return "there is no difference from the decisions as logged"
-    low, high = digits(better, -better.low, better.high)
-    return f"there is no clear difference from the decisions as logged (from {low} worse to {high} better)"
+    match gain.judged(minimize, rounding):
+        case "unknown":
+            return f"it cannot be compared with {other}"
+        case "no difference":
+            return f"there is no difference from {other}"
+        case "not clearly different":
+            low, high = digits(better, -better.low, better.high)
+            return f"there is no clear difference from {other} (from {low} worse to {high} better)"
+        case judged:
+            return f"it is {judged} than {other} by {in_sentence(better.times(1.0 if judged == 'better' else -1.0))}"
+
+
+def _over_constant(facts: Facts) -> str:
+    """Beside the log: a policy may be better than what was done, and no better than one action for everybody."""
+    other = f"'{one_line(facts['constant'])}' for everybody"
+    return comparison(Interval.of(facts["over_constant"]), facts["minimize"], facts["rounding"], other)
 
 
 def warning_sentences(facts: Facts) -> list[str]:

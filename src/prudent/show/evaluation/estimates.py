@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, thousands
+
+Judgement = Literal["better", "worse", "not clearly different", "no difference", "unknown"]
 
 
 class Interval(NamedTuple):
@@ -28,6 +30,19 @@ class Interval(NamedTuple):
     @property
     def exists(self) -> bool:
         return math.isfinite(self.low + self.high)
+
+    def judged(self, minimize: bool, rounding: float) -> Judgement:
+        """What a difference says of the first of two policies; one up to `rounding` is none at all.
+
+        >>> Interval(-2e-15, 0.0, -2e-15, -2e-15).judged(minimize=False, rounding=1e-9)
+        'no difference'
+        """
+        better = self.times(-1.0 if minimize else 1.0)
+        if not better.exists:
+            return "unknown"
+        if max(abs(better.low), abs(better.high)) <= rounding:
+            return "no difference"
+        return "better" if better.low > rounding else "worse" if better.high < -rounding else "not clearly different"
 
     def written(self, write: Callable[[float], str]) -> str:
         """In brackets after the value, as in tables."""
