@@ -134,7 +134,7 @@ class _Times(ProgressColumn):
             return Text(_clock(elapsed))
         left = task.time_remaining
         if left is None and task.completed:  # after one part, which may have been slower than those to come
-            left = elapsed / task.completed * task.remaining  # pyright: ignore[reportOptionalOperand]
+            left = elapsed * (task.total / task.completed - 1)
         words = "" if left is None else f", {_clock(left)} left"
         return Text(f"{task.completed:.0f} of {task.total:.0f}, {_clock(elapsed)}{words}")
 

@@ -22,7 +22,10 @@ from prudent.table import Encoded, Schema
 
 FEW_ROWS, MANY_ROWS = 8, 128
 CHUNK_CELLS = 2_000_000
-"""Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table."""
+"""Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table, and a
+chunk takes a few seconds at most."""
+LOOKS, SEARCHED = 10, 16
+"""Records that a walker of the search looks at beside switched levels; they take less memory than completions."""
 ACCELERATED = 16
 """An accelerator has the memory for so many times as much, and needs it to be busy."""
 
@@ -68,21 +71,36 @@ class Pricing:
         points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
         return jnp.asarray(points.transpose(1, 0, 2))
 
-    def chunks(self, encoded: Encoded) -> Iterator[tuple[Array, Array]]:
-        """Encoded values and what is observed, in chunks of fixed size; the last one is padded with its last row."""
+    @cached_property
+    def _cells_per_row(self) -> int:
+        """Cells that are completed for one record or, where that is more, looked at in one step of the search."""
+        attributes, size = len(self.schema), layout_of(self.schema).one_hot_size
+        drawn = self.uniforms.shape[0] * self.uniforms.shape[1] * size
+        if not self.searched:
+            return drawn
+        actions = eqx.filter_eval_shape(self.model.price, jnp.zeros(attributes)).shape[-1]
+        walkers = actions * self.search.starts
+        return max(drawn, walkers * (len(self._cells.switches) + LOOKS) * size // SEARCHED)
+
+    def chunks(self, encoded: Encoded, label: str = "completing and pricing") -> Iterator[tuple[Array, Array]]:
+        """Encoded values and what is observed, in chunks of fixed size; the last one is padded with its last row.
+
+        label: of the step, for who waits for it.
+        """
         use_compilation_cache()
-        cells = self.uniforms.shape[0] * self.uniforms.shape[1] * encoded.values.shape[1]
         rows = len(encoded.flags)
         # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
         held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
-        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, 1 << max(int(held / cells), 1).bit_length() - 1)
-        for part in tracked(-(-rows // chunk), "completing and pricing"):
+        most = 1 << max(held // self._cells_per_row, 1).bit_length() - 1
+        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, most)
+        for part in tracked(-(-rows // chunk), label):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
 
     def completed(self, encoded: Encoded) -> Iterator[tuple[Completions, PriceTable]]:
         """Completions and price tables, chunk by chunk; the last chunk is padded."""
-        for values, observed in self.chunks(encoded):
+        label = "searching worst cases" if self.searched else "completing and pricing"
+        for values, observed in self.chunks(encoded, label):
             yield self._complete(values, observed)
 
     def tables(self, encoded: Encoded) -> Iterator[PriceTable]:

@@ -10,6 +10,7 @@ from prudent.decide import Policy, Strategy
 from prudent.errors import InputProblem, Rule, check, instance, require, whole
 from prudent.evaluation.usable_rows import rows_seen
 from prudent.models import Fitted, align_log
+from prudent.progress import tracked
 from prudent.table import Log
 
 _RULES = {
@@ -34,7 +35,8 @@ def cross_fit(settings: Any, log: Log, *, folds: int = 5, seed: int = 0) -> "Cro
     marks[~log.rewarded] = np.arange(int((~log.rewarded).sum()), dtype=np.uint64)
     _, group = np.unique(marks, return_inverse=True)
     fold = (np.random.default_rng(seed).permutation(int(group.max()) + 1) % folds)[group]
-    return CrossFitted(tuple(settings.fit(log.take(fold != held), seed=seed) for held in range(folds)))
+    parts = tracked(folds, "fitting without one part")
+    return CrossFitted(tuple(settings.fit(log.take(fold != held), seed=seed) for held in parts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from prudent.errors import Rule, check, is_number, number, optional, whole
 from prudent.evaluation.row_terms import Evidence, Terms, between_imputations, ratios
+from prudent.progress import tracked
 from prudent.show import plain_types
 
 BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
@@ -212,7 +213,8 @@ def _is_range(value: Any) -> bool:
 def resampled_rows(rows: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     """How often each row is drawn, [draw, row], in blocks that bound memory."""
     random, block = np.random.default_rng(seed), max(1, BLOCK_CELLS // rows)
-    for start in range(0, draws, block):
+    for at in tracked(-(-draws // block), "bootstrap"):
+        start = at * block
         size = min(block, draws - start)
         index = random.integers(0, rows, size=(size, rows), dtype=np.int64)
         index += rows * np.arange(size)[:, None]

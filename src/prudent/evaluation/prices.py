@@ -14,6 +14,7 @@ from prudent.errors import check, require, whole
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
 from prudent.models import align_log
+from prudent.progress import working
 from prudent.propensity import (
     BOOSTED_COLUMNS,
     BOOSTED_LEVELS,
@@ -109,7 +110,9 @@ class LearntPrices:
         """Prices of every row; `below` in the internal sign. A model's prices `beside` them are stacked too."""
         lacking = int((~log.rewarded).sum())
         require(lacking == 0, "LearntPrices", "log", "have an action and a reward in every row", f"{lacking} without")
-        tables, others = _Tables.of(log, seed), (None, None) if beside is None else (beside.rewards, beside.tail)
+        with working("prices, filling gaps"):
+            tables = _Tables.of(log, seed)
+        others = (None, None) if beside is None else (beside.rewards, beside.tail)
         rewards = self._predicted(tables, log, log.rewards, others[0], seed)
         tail = None
         if below is not None:
@@ -132,11 +135,12 @@ class LearntPrices:
 
         with single_thread():
             likeness = action_likeness(log.action_labels)
-            ridge = KernelRidge.chosen(tables.guessed, likeness, log.actions, outcomes, some[:CHOOSING_ROWS])
+            with working("prices, choosing the kernel"):
+                ridge = KernelRidge.chosen(tables.guessed, likeness, log.actions, outcomes, some[:CHOOSING_ROWS])
             parts = [
                 *([] if beside is None else [beside[:, None]]),
-                across_folds(fold, smooth)[:, None],
-                across_folds(fold, with_row_limit(stepped, seed)),
+                across_folds(fold, smooth, "prices by kernel regression")[:, None],
+                across_folds(fold, with_row_limit(stepped, seed), "prices by boosting"),
             ]
         return _stacked(np.concatenate(parts, axis=1), log.actions, outcomes, fold)
 

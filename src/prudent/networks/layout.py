@@ -82,6 +82,11 @@ class Layout(eqx.Module):
     def input_size(self) -> int:
         return sum(group.size * group.levels if group.embedded else group.size for group in self.groups)
 
+    @property
+    def one_hot_size(self) -> int:
+        """The numbers that a complete record takes in the networks: discrete groups are padded, see `Group`."""
+        return sum(group.size * max(group.levels, 1) for group in self.groups)
+
     def statistics(self, cells: GroupedCells) -> Float[Array, " statistic"]:
         """The statistics that log p(x | z) is linear in, see `decoder.natural`: [x², x] of numbers, levels one-hot.
 

@@ -15,6 +15,7 @@ import numpy as np
 from prudent.decide import Policy
 from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
 from prudent.evaluation import require_unseen
+from prudent.progress import working
 from prudent.promise.conformal_quantile import conformal_quantile, fewest_rows
 from prudent.promise.masked_decisions import MaskedDecisions, estimated_noise, predicts_noise
 from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
@@ -104,7 +105,8 @@ class Guarantee:
         """
         observed = self.decisions.log.observed[self.rows]
         observed = observed & observed[np.random.default_rng([seed, 1]).permutation(len(observed))]
-        agreed = ~np.isnan(self.decisions.scores(self.rows, observed))
+        with working("guarantee: deciding logged cases again"):
+            agreed = ~np.isnan(self.decisions.scores(self.rows, observed))
         return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
 
     @property
@@ -192,7 +194,8 @@ class Guarantee:
         pools = [self._pool(pattern) for pattern in new]
         lengths, rows = [len(pool) for pool in pools], np.concatenate(pools)
         observed = self.decisions.log.observed[rows] & np.repeat(new, lengths, axis=0)
-        scores = self.decisions.scores(rows, observed)
+        with working("guarantee: deciding logged cases again"):
+            scores = self.decisions.scores(rows, observed)
         for pattern, at in zip(new, np.split(np.arange(len(rows)), np.cumsum(lengths)[:-1]), strict=True):
             self._references[pattern.tobytes()] = self._reference(pattern, rows[at], observed[at], scores[at])
 

@@ -83,7 +83,9 @@ def predict(
         jnp.float32(1 - confidence),
     )
     chunks: list[list[np.ndarray]] = []
-    for chunk_values, chunk_observed in policy.pricing.chunks(Encoded(values, observed, [""] * len(values))):
+    for chunk_values, chunk_observed in policy.pricing.chunks(
+        Encoded(values, observed, [""] * len(values)), "guarantee"
+    ):
         index = np.minimum(np.arange(len(chunk_values)) + len(chunk_values) * len(chunks), len(values) - 1)
         predicted = _predict(*shared, chunk_values, chunk_observed, jnp.asarray(actions[index]))
         chunks.append([np.asarray(column, np.float64) for column in predicted])

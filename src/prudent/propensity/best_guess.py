@@ -1,10 +1,12 @@
 """A propensity for people who act on their best guess of the whole record."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from prudent.errors import check, whole
+from prudent.progress import tracked, working
 from prudent.propensity.cross_fitting import across_folds, deal_folds, single_thread, with_row_limit
 from prudent.propensity.design_matrices import expected_table, numeric_table, standardised
 from prudent.propensity.fitted_propensity import FLOOR, FittedPropensity
@@ -41,7 +43,8 @@ class BestGuess:
             return RobustLogistic.fit(table[train], actions[train], n_actions, penalty).probabilities(table[rows])
 
         with single_thread():
-            guessed = standardised(expected_table(numeric_table(log), seed))
+            with working("propensities, filling gaps"):
+                guessed = standardised(expected_table(numeric_table(log), seed))
             gaps = standardised(~np.asarray(log.observed))
             tables = [guessed, np.concatenate([guessed, gaps], axis=1)] if gaps.shape[1] else [guessed]
             table, penalty = _best_table_and_penalty(tables, actions, n_actions, seed)
@@ -55,10 +58,11 @@ def _best_table_and_penalty(
     sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:SELECTION_ROWS]
     held_out, fitted = sample[::4], np.delete(sample, np.s_[::4])
     losses: dict[tuple[int, float], float] = {}
-    for index, table in enumerate(tables):
-        for penalty in PENALTIES:
-            model = RobustLogistic.fit(table[fitted], actions[fitted], n_actions, penalty)
-            taken = model.probabilities(table[held_out])[np.arange(len(held_out)), actions[held_out]]
-            losses[index, penalty] = float(-np.log(np.maximum(taken, FLOOR)).mean())
+    candidates = list(product(range(len(tables)), PENALTIES))
+    for at in tracked(len(candidates), "propensities, choosing the penalty"):
+        index, penalty = candidates[at]
+        model = RobustLogistic.fit(tables[index][fitted], actions[fitted], n_actions, penalty)
+        taken = model.probabilities(tables[index][held_out])[np.arange(len(held_out)), actions[held_out]]
+        losses[index, penalty] = float(-np.log(np.maximum(taken, FLOOR)).mean())
     index, penalty = min(losses, key=lambda tried: losses[tried])
     return tables[index], penalty

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from prudent.errors import InputProblem
+from prudent.progress import tracked
 from prudent.table import Log
 
 LEARNING_ROWS = 50_000  # the most rows that one fold's learner is fitted on
@@ -43,10 +44,13 @@ def deal_folds(log: Log, folds: int, seed: int) -> np.ndarray:
     return fold
 
 
-def across_folds(fold: np.ndarray, predict: Predictor) -> np.ndarray:
-    """Predict every fold from the others; rows in no fold get the mean over the folds' models."""
+def across_folds(fold: np.ndarray, predict: Predictor, label: str = "propensities, fold by fold") -> np.ndarray:
+    """Predict every fold from the others; rows in no fold get the mean over the folds' models.
+
+    label: of the step, for who waits for it.
+    """
     folds, result = int(fold.max()) + 1, None
-    for held in range(folds):
+    for held in tracked(folds, label):
         rows = np.flatnonzero((fold == held) | (fold < 0))
         predicted = predict(np.flatnonzero((fold >= 0) & (fold != held)), rows)
         if result is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.errors import check, whole
+from prudent.progress import working
 from prudent.propensity.cross_fitting import across_folds, deal_folds, single_thread, with_row_limit
 from prudent.propensity.design_matrices import completed_tables, numeric_table
 from prudent.propensity.fitted_propensity import FLOOR, FittedPropensity, action_frequencies, for_all_actions
@@ -47,7 +48,8 @@ class ImputedLogistic:
             return _logistic(tables, log.actions, n_actions, train, rows)
 
         with single_thread():
-            tables = completed_tables(numeric_table(log), self.imputations, seed)
+            with working("propensities, imputing gaps"):
+                tables = completed_tables(numeric_table(log), self.imputations, seed)
             by_imputation = across_folds(fold, with_row_limit(predict, seed))
         return FittedPropensity.of(log, by_imputation.mean(axis=1), by_imputation if len(tables) > 1 else None)
 

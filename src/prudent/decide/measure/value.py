@@ -183,7 +183,7 @@ def _valued(chooser: Chooser, encoded: Encoded) -> Iterator[_Valued]:
     if pricing.searched and strategy.needs_worst_case:
         searched = chooser.score(encoded).scores.max(axis=1).astype(np.float32)
     done = 0
-    for values, observed in wider.chunks(encoded):
+    for values, observed in wider.chunks(encoded, "value of measuring"):
         now = searched[np.minimum(done + np.arange(len(values)), len(searched) - 1)]
         yield _program(pricing.model, asked, values, observed, jnp.asarray(now), wider.uniforms)
         done += len(values)

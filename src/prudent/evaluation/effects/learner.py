@@ -67,7 +67,7 @@ class BoostedEffects:
         fold = deal_folds(log, self.folds, seed)
         grow = partial(_boosted, *native_table(log), arms.scores, _precision(arms), seed)
         with single_thread():
-            return fold, across_folds(fold, with_row_limit(grow, seed))
+            return fold, across_folds(fold, with_row_limit(grow, seed), "effects by boosting")
 
 
 def _precision(arms: TwoArms) -> np.ndarray:

@@ -26,6 +26,7 @@ from prudent.evaluation.policy_estimates import PolicyEstimates
 from prudent.evaluation.sensitivity.policy_contrast import contrast
 from prudent.evaluation.sensitivity.recorded_strength import observed_strength
 from prudent.evaluation.sensitivity.weight_bounds import LARGEST_GAMMA, Contrast
+from prudent.progress import tracked
 from prudent.propensity import Propensity
 from prudent.show import confounding_sentence, plain_types
 
@@ -147,8 +148,8 @@ def confounding(
     explored = [_Explored(*pair, contrast(estimates, *pair), gammas) for pair in names]
     once = np.ones((1, len(estimates.log)))
     for counts in chain([once], resampled_rows(len(estimates.log), draws, seed)):
-        for comparison in explored:
-            comparison.explore(counts)
+        for at in tracked(len(explored), "bounds under unrecorded reasons"):
+            explored[at].explore(counts)
     sign, confidence = estimates.log.sign, estimates.settings.confidence
     return Confounding(
         preferred,

@@ -31,6 +31,7 @@ from prudent.evaluation.prices import Prices
 from prudent.evaluation.sensitivity.confounding import preferred_policy
 from prudent.evaluation.sensitivity.shifted_learning import propensity_given_records, shifted_completions
 from prudent.models import Fitted, align_log
+from prudent.progress import tracked
 from prudent.propensity import FittedPropensity
 from prudent.show import missingness_sentence, plain_types
 from prudent.table import Log, Schema, did_you_mean, label_text
@@ -154,8 +155,8 @@ def shifted_missingness(
     grid = sorted({0.0, *map(float, deltas)})
     values = _empty(estimates, len(grid))
     chosen = np.zeros((len(grid), len(log)), np.int64)
-    for at, delta in enumerate(grid):
-        shift = delta * np.isin(log.schema.names, shifted)
+    for at in tracked(len(grid), "shifted gaps"):
+        shift = grid[at] * np.isin(log.schema.names, shifted)
         prices, records = shifted_completions(fitted, log, shift, completions, imputations)
         propensity = propensity_given_records(log, log.schema, records, seed)
         _fill(values, at, estimates, prices, propensity)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from prudent.errors import require
+from prudent.progress import tracked
 from prudent.propensity import Known, Propensity
 from prudent.table import Log, Schema
 
@@ -22,7 +23,8 @@ def observed_strength(log: Log, propensity: Propensity, seed: int = 0) -> dict[s
     require(not is_known, "observed_strength", "propensity", "be one that is estimated, e.g. Boosted()", propensity)
     everything = _log_odds(propensity.fit(log, seed).taken)
     strength = {}
-    for left_out, name in enumerate(log.schema.names):
+    for left_out in tracked(len(log.schema), "strength of the recorded reasons"):
+        name = log.schema.names[left_out]
         others = [index for index in range(len(log.schema)) if index != left_out]
         ratio = np.abs(_log_odds(propensity.fit(_with_attributes(log, others), seed).taken) - everything)
         strength[name] = float(np.exp(np.nanquantile(ratio, STRENGTH_QUANTILE)))

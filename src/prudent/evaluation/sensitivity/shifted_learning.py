@@ -135,7 +135,7 @@ def propensity_given_records(log: Log, schema: Schema, records: np.ndarray, seed
         return chances(rule, rows)
 
     with single_thread():
-        each = across_folds(deal_folds(log, FOLDS, seed), with_row_limit(predict, seed))
+        each = across_folds(deal_folds(log, FOLDS, seed), with_row_limit(predict, seed), "propensities given the gaps")
     return FittedPropensity(np.maximum(each.mean(axis=1), FLOOR), None, log.actions, log.action_labels)
 
 
