@@ -142,11 +142,21 @@ def search_never_claims_more(policy: Policy, columns: Columns) -> None:
     hold(close(searched.expected, drawn.expected, 1e-5), 3, "a search changed an expected reward.")
 
 
+def absent_column_is_a_column_of_gaps(policy: Policy, columns: Columns) -> None:
+    """Law 9: without one of its columns a table gets the advice of a column of gaps, and a note that names it."""
+    name, *others = policy.fitted.schema.names
+    if not others:
+        return
+    without = policy.recommend({other: cells for other, cells in columns.items() if other != name})
+    gaps = policy.recommend({**columns, name: [None] * len(without)})
+    hold(any(name in note for note in without.notes), 9, f"no note says that column '{name}' is absent.")
+    _hold_same(gaps, np.arange(len(gaps)), without, 9, f"column '{name}' was absent instead of empty")
+
+
 def bad_tables_get_a_sentence(policy: Policy, columns: Columns) -> None:
     """Law 10: bad input is an InputProblem that names the column."""
-    for name in columns:
-        sentence = _refusal(policy, {other: cells for other, cells in columns.items() if other != name})
-        hold(name in sentence, 10, f"without column '{name}' the answer was {sentence!r}.")
+    name = policy.fitted.schema.names[0]
+    hold(name in _refusal(policy, {f"not {name}": [None]}), 10, "a table without any column of the model was accepted.")
     hold(_refusal(policy, {name: [] for name in columns}), 10, "a table without rows was accepted.")
 
 
@@ -158,6 +168,7 @@ POLICY_LAWS: tuple[Callable[[Policy, Columns], None], ...] = (
     unseen_category_is_a_flagged_gap,
     far_number_is_flagged,
     beyond_a_bound_is_the_bound,
+    absent_column_is_a_column_of_gaps,
     c_near_one_agrees_with_imputation,
     search_never_claims_more,
     bad_tables_get_a_sentence,

@@ -86,6 +86,11 @@ class Advice:
         """The same advice with the gap that is most worth filling, see `prudent.value_of_measuring`."""
         return replace(self, measuring=measuring)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the table as a whole, e.g. columns of the model that it lacks."""
+        return self.encoded.notes
+
     def __len__(self) -> int:
         return len(self.actions)
 

@@ -45,6 +45,7 @@ class Fitted:
             action=roles.action,
             reward=roles.reward,
             propensity=roles.propensity,
+            missing=roles.missing_values(),
             minimize=self.minimize,
             schema=self.schema,
             action_labels=self.action_labels,

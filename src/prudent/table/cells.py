@@ -2,11 +2,13 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from prudent.errors import InputProblem
+from prudent.table.date_texts import days_from_text
+from prudent.table.number_texts import numbers_from_text
 
 GAP_MARKS = (
     *("", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "NaT", "null", "NULL", "None"),
@@ -14,13 +16,20 @@ GAP_MARKS = (
 )
 """Texts that mean "nothing recorded". "unknown" and "none" are not among them: they are answers in many tables."""
 
-_ISO_MOMENT = r"^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:Z|([+-])(\d{2}):?(\d{2}))?$"
 _OTHER_SPELLINGS = r"(?i)^(-?\d+\.0+|-0|true|false)$"
-_SECONDS_PER_DAY = 86_400.0
+_MICROSECONDS_PER_DAY = 86_400e6
 
 
-def without_gaps(cells: pl.Series, labels: Iterable[str] = ()) -> pl.Series:
-    """The cells with every kind of gap as null; a gap mark that the user named as a label stays a label."""
+def without_gaps(cells: pl.Series, labels: Iterable[str] = (), missing: Sequence[str] = ()) -> pl.Series:
+    """The cells with every kind of gap as null; a gap mark that the user named as a label stays a label.
+
+    missing: values, spelled as by `label_text`, that the user declared to be gaps as well.
+    """
+    present = _without_marks(cells, labels)
+    return present.set(as_labels(present).is_in(list(missing)).fill_null(False), None) if missing else present
+
+
+def _without_marks(cells: pl.Series, labels: Iterable[str]) -> pl.Series:
     if cells.dtype.is_float():
         return cells.fill_nan(None)
     if cells.dtype.is_decimal() or cells.dtype == pl.Null:
@@ -37,42 +46,24 @@ def without_gaps(cells: pl.Series, labels: Iterable[str] = ()) -> pl.Series:
     )
 
 
-def as_numbers(cells: pl.Series) -> pl.Series:
-    """Cells as float64, null where a cell is not a number."""
+def as_numbers(cells: pl.Series, reading: str = "") -> pl.Series:
+    """Cells as float64, null where a cell is not a number; `reading` says how texts write decimals."""
     if cells.dtype.is_temporal():
         return pl.Series(cells.name, [None], dtype=pl.Float64).new_from_index(0, len(cells))
+    if cells.dtype == pl.String:
+        return numbers_from_text(cells, reading).fill_nan(None)
     return cells.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-def as_days(cells: pl.Series) -> pl.Series:
-    """Cells as days since 1970-01-01 (float64, UTC), null where a cell is neither a date nor ISO 8601 text."""
+def as_days(cells: pl.Series, reading: str = "") -> pl.Series:
+    """Cells as days since 1970-01-01 (float64, UTC), null where a cell is not a date."""
     if cells.dtype == pl.Date:
         return cells.to_physical().cast(pl.Float64)
     if isinstance(cells.dtype, pl.Datetime):
-        return cells.dt.epoch("us").cast(pl.Float64) / (_SECONDS_PER_DAY * 1e6)
+        return cells.dt.epoch("us").cast(pl.Float64) / _MICROSECONDS_PER_DAY
     if cells.dtype == pl.String:
-        return _days_from_text(cells)
+        return days_from_text(cells, reading)
     return pl.Series(cells.name, [None], dtype=pl.Float64).new_from_index(0, len(cells))
-
-
-def _days_from_text(cells: pl.Series) -> pl.Series:
-    # most texts are not dates, and most dates have no time of day: only those that have one are taken apart
-    days = cells.str.head(10).str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
-    longer = (days.is_not_null() & (cells.str.len_bytes() > 10)).arg_true()
-    days = days.set((cells.str.len_bytes() < 10).fill_null(False), None)
-    return days.scatter(longer, _days_with_clock(cells.gather(longer))) if len(longer) else days
-
-
-def _days_with_clock(cells: pl.Series) -> pl.Series:
-    def seconds(group: int, factor: float) -> pl.Expr:
-        return pl.col("cell").str.extract(_ISO_MOMENT, group).cast(pl.Float64).fill_null(0.0) * factor
-
-    day = pl.col("cell").str.extract(_ISO_MOMENT, 1).str.to_date("%Y-%m-%d", strict=False)
-    clock = seconds(2, 3600) + seconds(3, 60) + seconds(4, 1)
-    east = pl.when(pl.col("cell").str.extract(_ISO_MOMENT, 5) == "-").then(-1.0).otherwise(1.0)
-    zone = east * (seconds(6, 3600) + seconds(7, 60))
-    days = day.to_physical().cast(pl.Float64) + (clock - zone) / _SECONDS_PER_DAY
-    return pl.DataFrame({"cell": cells}).select(days).to_series()
 
 
 def as_labels(cells: pl.Series) -> pl.Series:
@@ -106,7 +97,8 @@ def stray_count(cells: pl.Series, read: pl.Series) -> int:
 
 def written_with_leading_zeros(cells: pl.Series) -> bool:
     """Whether the texts are codes such as "007", which would lose their zeros as numbers."""
-    return bool(cells.str.contains(r"^0\d").any()) and first_stray(cells, as_numbers(cells)) is None
+    has_zeros = bool(cells.str.contains(r"^0\d").any())
+    return has_zeros and first_stray(cells, cells.cast(pl.Float64, strict=False)) is None
 
 
 def natural_order(label: str | int | float | bool) -> tuple:
@@ -134,9 +126,14 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     "Did you mean 'age'?"
     """
     names = list(candidates)
-    close = difflib.get_close_matches(name.casefold(), [known.casefold() for known in names], n=1, cutoff=0.6)
-    if close:
-        match = next(known for known in names if known.casefold() == close[0])
+    match = closest_name(name, names)
+    if match is not None:
         return f"Did you mean '{match}'?"
     shown = ", ".join(f"'{known}'" for known in names[:12])
     return f"There is {shown}{' and more' if len(names) > 12 else ''}."
+
+
+def closest_name(name: str, names: Sequence[str]) -> str | None:
+    """The name that this one is probably a misspelling of."""
+    close = difflib.get_close_matches(name.casefold(), [known.casefold() for known in names], n=1, cutoff=0.6)
+    return next(known for known in names if known.casefold() == close[0]) if close else None

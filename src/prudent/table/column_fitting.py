@@ -9,9 +9,10 @@ import polars as pl
 
 from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, first_stray, natural_order, row_name
-from prudent.table.column_notes import ColumnNote
+from prudent.table.column_notes import ColumnNote, option
 from prudent.table.columns import LARGEST_COUNT, OTHER, TRUTHS, Column, Kind
 from prudent.table.kind_overrides import check_bounds
+from prudent.table.spellings import positions
 
 MOST_CATEGORIES = 50
 ONE_VALUE = "hold one value only: dropped."
@@ -46,13 +47,15 @@ def no_number(name: str) -> ColumnDropped:
     return ColumnDropped(name, "holds no finite number: dropped.", "hold no finite number: dropped.")
 
 
-def fit_bounded_column(name: str, cells: pl.Series, bounds: tuple[float, float] | None) -> Column:
+def fit_bounded_column(
+    name: str, cells: pl.Series, bounds: tuple[float, float] | None, reading: str = ""
+) -> Column:
     """A column between bounds; by default the log's smallest and largest number.
 
     The scale is never below a quarter of the range, so that a column that hardly ever leaves one bound (the pixel in a
     corner) is not inflated by its tiny standard deviation.
     """
-    column = Column(name, "bounded")
+    column = Column(name, "bounded", reading=reading)
     numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
     finite = numbers[np.isfinite(numbers)]
     if len(finite) == 0:
@@ -72,7 +75,8 @@ def fit_bounded_column(name: str, cells: pl.Series, bounds: tuple[float, float] 
     share = (finite - low) / (high - low)
     scale = (high - low) * max(float(share.std()), 0.25)
     integral = bool(np.all(finite == np.round(finite))) and low == round(low) and high == round(high)
-    return Column(name, "bounded", (), low + (high - low) * float(share.mean()), scale, low, high, integral)
+    location = low + (high - low) * float(share.mean())
+    return replace(column, location=location, scale=scale, low=low, high=high, integral=integral)
 
 
 def _refuse_outside_kind(column: Column, numbers: np.ndarray) -> None:
@@ -102,7 +106,7 @@ def fit_ordinal_column(name: str, cells: pl.Series, levels: Sequence[str]) -> Co
     if len(levels) < 2 or len(set(levels)) < len(levels):
         raise InputProblem(f"The levels of column '{name}' must be at least two and all different. Got {list(levels)}.")
     labels = as_labels(cells)
-    index = labels.replace_strict(list(levels), range(len(levels)), default=None, return_dtype=pl.Int32)
+    index = positions(labels, levels)
     stray = first_stray(labels, index)
     if stray is not None:
         raise InputProblem(
@@ -134,7 +138,7 @@ def fit_label_column(name: str, cells: pl.Series, kind: Kind) -> tuple[Column, l
     note = ColumnNote(
         name,
         f"Column '{name}' has {len(labels)} categories: the {len(kept)} most frequent are kept, "
-        f"the rest are read as '{OTHER}'.",
+        f"the rest are read as '{OTHER}'; to leave it out, {option('--ignore', name)}.",
         f"have more than {MOST_CATEGORIES} categories: the most frequent are kept, the rest are read as '{OTHER}'.",
     )
     return Column(name, kind, (*sorted(kept, key=natural_order), OTHER), integral=_are_whole(kept)), [note]

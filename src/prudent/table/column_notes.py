@@ -1,5 +1,6 @@
 """Notes on the columns of a log; the same note on many columns becomes one sentence."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,3 +43,12 @@ def count_and_names(names: Sequence[str]) -> str:
     """
     shown = ", ".join(repr(name) for name in names[:3]) + (" …" if len(names) > 3 else "")
     return f"{len(names)} column{'s' if len(names) > 1 else ''} ({shown})"
+
+
+def option(name: str, value: str) -> str:
+    """An option that can be pasted into a command.
+
+    >>> option("--ignore", "blood group")
+    "--ignore 'blood group'"
+    """
+    return shlex.join((name, value))

@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from prudent.errors import InputProblem
-from prudent.table.cells import as_days, as_labels, as_numbers, first_stray, row_name
+from prudent.table.cells import as_days, as_labels, as_numbers, first_stray
+from prudent.table.odd_cells import OddCells, OddCellsProblem
+from prudent.table.spellings import positions
 
 Kind = Literal["real", "positive", "count", "bounded", "categorical", "ordinal", "boolean", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -47,7 +48,8 @@ class Column:
     `location` and `scale` belong to the transformed value (log x for positive, log(1 + x) for count, days for date,
     the level's index for ordinal); `low` and `high` are the log's extremes, or the bounds of a bounded column, in the
     user's units (days since 1970-01-01 for dates). `integral` says that decoded values are whole numbers, whole days,
-    or labels that are whole numbers.
+    or labels that are whole numbers. `reading` says how texts write decimals (`number_texts`) or dates (`date_texts`),
+    where that is not clear from the cell alone; `missing` are the values that the user declared to be gaps.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Column:
     low: float = 0.0
     high: float = 0.0
     integral: bool = False
+    reading: str = ""
+    missing: tuple[str, ...] = ()
 
     @property
     def likelihood(self) -> str:
@@ -105,14 +109,12 @@ class Column:
 
     def _encode_labels(self, cells: pl.Series) -> EncodedColumn:
         labels = as_labels(cells)
-        spellings = {label: index for index, label in enumerate(self.categories)}
-        if self.categories in TRUTHS:
-            spellings = {label: index for pair in TRUTHS for index, label in enumerate(pair)}
-        index = labels.replace_strict(list(spellings), list(spellings.values()), default=None, return_dtype=pl.Int32)
+        truths = {label: index for pair in TRUTHS for index, label in enumerate(pair)}
+        index = positions(labels, self.categories, truths if self.categories in TRUTHS else None)
         unseen = (labels.is_not_null() & index.is_null()).arg_true()
         treatment = "never seen, treated as missing"
-        if OTHER in spellings and len(unseen):
-            index = index.scatter(unseen, spellings[OTHER])
+        if OTHER in self.categories and len(unseen):
+            index = index.scatter(unseen, self.categories.index(OTHER))
             treatment = f"not among those kept, read as '{OTHER}'"
         rows = zip(unseen.to_list(), labels.gather(unseen).to_list(), strict=True)
         remarks = tuple((row, f"{self.name}: category '{label}' {treatment}") for row, label in rows)
@@ -156,16 +158,13 @@ class Column:
         return tuple((row, f"{self.name}: {self.shown(number)} {sentence}") for row, number in pairs)
 
     def read_numbers(self, cells: pl.Series) -> pl.Series:
-        """Cells as numbers (days, for a date); InputProblem for the first one that cannot be read."""
-        read = as_days(cells) if self.kind == "date" else as_numbers(cells)
-        stray = first_stray(cells, read)
-        if stray is None:
+        """Cells as numbers (days, for a date); a problem that names all that cannot be read."""
+        read = as_days(cells, self.reading) if self.kind == "date" else as_numbers(cells, self.reading)
+        if first_stray(cells, read) is None:
             return read
         wanted = "a date such as 2024-03-01" if self.kind == "date" else "a number"
-        raise InputProblem(
-            f"Column '{self.name}' needs {wanted} ({self.kind}), but {row_name(stray)} holds {str(cells[stray])!r}; "
-            f"correct the cell or leave it empty."
-        )
+        expected = f"column '{self.name}' needs {wanted} ({self.kind})"
+        raise OddCellsProblem([OddCells.of(expected, cells, read, otherwise=None)])
 
     def _far_outside(self, numbers: np.ndarray) -> np.ndarray:
         """Farther beyond the log's extremes than they are apart; below the smallest positive number, on the log scale.

@@ -1,7 +1,9 @@
 """Frames of any kind as one `Table`: pandas, polars and pyarrow frames, mappings of columns, lists of records."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import date
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -16,16 +18,25 @@ from prudent.table.cells import did_you_mean, without_gaps
 class Table:
     """A frame of any kind, read one column at a time and never modified.
 
-    Column names are text here, whatever they were in the frame; a column is converted only when it is read.
+    Column names are text here, whatever they were in the frame; a column is converted only when it is read. `missing`
+    has the values of each column that were declared to be gaps.
     """
 
     names: tuple[str, ...]
     rows: int
     sources: Mapping[str, Any]
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def cells(self, name: str, labels: Iterable[str] = ()) -> pl.Series:
-        """One column with its gaps as null; gap marks among `labels` are kept as labels."""
-        return without_gaps(_to_polars(name, self.sources[name]), labels)
+    def with_missing(self, missing: Mapping[str, tuple[str, ...]]) -> "Table":
+        return replace(self, missing={**self.missing, **missing})
+
+    def cells(self, name: str, labels: Iterable[str] = (), missing: Sequence[str] | None = None) -> pl.Series:
+        """One column with its gaps as null; gap marks among `labels` are kept as labels.
+
+        missing: values that are gaps as well. Default: those declared for the column.
+        """
+        gaps = self.missing.get(name, ()) if missing is None else missing
+        return without_gaps(_to_polars(name, self.sources[name]), labels, gaps)
 
     def declared_order(self, name: str) -> tuple[str, ...]:
         """The levels of an ordered category column (pandas ordered, polars Enum); empty for any other."""
@@ -47,10 +58,16 @@ class Table:
 
 
 def to_table(frame: Any) -> Table:
-    """A Table of a pandas, polars or pyarrow frame, a mapping of columns, or a list of records."""
+    """A Table of a pandas, polars or pyarrow frame, a mapping of columns, a list of records, or one record.
+
+    >>> to_table({"age": 54, "ward": None}).rows, to_table({"age": [54, 31], "ward": [None, "north"]}).rows
+    (1, 2)
+    """
     if isinstance(frame, Table):
         return frame
     if isinstance(frame, Mapping):
+        if frame and all(map(_is_one_cell, frame.values())):
+            return _table_of_records([frame])
         return _table_of_columns({str(name): values for name, values in frame.items()})
     if isinstance(frame, (list, tuple)):
         return _table_of_records(frame)
@@ -68,6 +85,15 @@ def to_table(frame: Any) -> Table:
     return Table(names, len(wrapped), dict(zip(names, wrapped.iter_columns(), strict=True)))
 
 
+def _is_one_cell(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bytes, Number, np.generic, date)) or _is_missing_mark(value)
+
+
+def _is_missing_mark(value: Any) -> bool:
+    """Whether it is pandas' NA or NaT; pandas itself may not be installed."""
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
 def refuse_repeated_names(names: Iterable[Any]) -> None:
     texts = [str(name) for name in names]
     for name in texts:
@@ -78,6 +104,12 @@ def refuse_repeated_names(names: Iterable[Any]) -> None:
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> Table:
+    single = [name for name, values in columns.items() if _is_one_cell(values)]
+    if single:
+        raise InputProblem(
+            f"Column '{single[0]}' of the table is a single cell, {columns[single[0]]!r}, and others are lists; give "
+            f"every column a list, or every column one cell."
+        )
     lists = {name: values if isinstance(values, np.ndarray) else list(values) for name, values in columns.items()}
     lengths = {name: len(values) for name, values in lists.items()}
     if len(set(lengths.values())) > 1:
@@ -146,7 +178,7 @@ def _from_values(name: str, values: list) -> pl.Series:
 def _text_or_none(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if _is_missing_mark(value) or value != value:
         return None
     return str(value)
 

@@ -1,6 +1,5 @@
 """Which kind a column of the log is: the kind that the user set, or else what its cells look like."""
 
-import re
 from typing import cast
 
 import numpy as np
@@ -14,7 +13,6 @@ from prudent.table.cells import (
     first_stray,
     label_text,
     natural_order,
-    row_name,
     stray_count,
     written_with_leading_zeros,
 )
@@ -29,20 +27,25 @@ from prudent.table.column_fitting import (
     no_number,
     truth_order,
 )
-from prudent.table.column_notes import ColumnNote
+from prudent.table.column_notes import ColumnNote, option
 from prudent.table.columns import LABELLED, LARGEST_COUNT, TRUTHS, Column, Kind
+from prudent.table.date_texts import date_order
 from prudent.table.frames import Table
-from prudent.table.kind_overrides import KindOverride, bounds_of
+from prudent.table.identifiers import FEWEST_ROWS, are_keys, is_named_as_identifier
+from prudent.table.kind_overrides import DATE_ORDERS, KindOverride, bounds_of
+from prudent.table.missing_codes import missing_codes
+from prudent.table.number_texts import best_reading
+from prudent.table.odd_cells import OddCells, OddCellsProblem
+from prudent.table.ordered_texts import natural_levels
+from prudent.table.reading_notes import date_notes, level_note, number_notes, spelling_notes, unit_note
+from prudent.table.spellings import one_spelling
 
 COUNT_STARTS = 5
 FEW_CODES = 10
-UNIQUE_ROWS = 20
 
 NAME = "NAME"
 """Stands for a column, or a pattern of columns, in a sentence about many."""
 TWO_NUMBERS = "hold two whole numbers each"
-
-_NAME_OF_AN_ID = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|guid|mrn)$|^id[\W_])|[a-z]I[dD]$|^Unnamed: 0$")
 
 
 def infer_column(name: str, table: Table, override: KindOverride | None) -> tuple[Column, list[ColumnNote]]:
@@ -57,36 +60,47 @@ def infer_column(name: str, table: Table, override: KindOverride | None) -> tupl
         raise ColumnDropped(name, f"holds only {str(cells.drop_nulls()[0])!r}: dropped.", ONE_VALUE)
     order = table.declared_order(name)
     if order:
-        note = ColumnNote(
-            name,
-            f"Column '{name}' has ordered categories: read as ordinal {' < '.join(order)}; if not, {_ways_out(name)}.",
-            f"have ordered categories: read as ordinal; if not, {_ways_out(NAME)}.",
-        )
-        return fit_ordinal_column(name, cells, [label_text(label) for label in order]), [note]
+        return fit_ordinal_column(name, cells, [label_text(label) for label in order]), [level_note(name, order)]
     if table.is_categorical(name):
         return _inferred_text(name, cells)
     column, notes = _inferred_column(name, cells)
-    return column, notes + _infinite_note(name, cells)
+    codes = [code.note for code in missing_codes(column, cells)]
+    return column, notes + _infinite_note(name, cells) + codes
 
 
 def _overridden_column(name: str, cells: pl.Series, override: KindOverride) -> Column:
     bounds = bounds_of(override)
+    reading = best_reading(cells) if cells.dtype == pl.String else ""
     if bounds is not None or override == "bounded":
-        return fit_bounded_column(name, cells, bounds)
+        return fit_bounded_column(name, cells, bounds, reading)
     if not isinstance(override, str):
         return fit_ordinal_column(name, cells, [label_text(label) for label in override])
+    if override in DATE_ORDERS or override == "date":
+        order = DATE_ORDERS.get(override) or (date_order(cells)[0] if cells.dtype == pl.String else "")
+        return fit_number_column(Column(name, "date", reading=order), cells)
     if override == "ordinal":
-        stray = first_stray(cells, as_numbers(cells))
-        if stray is not None:
-            raise InputProblem(
-                f"Column '{name}' holds text such as {str(cells[stray])!r}, whose order is unknown; list its "
-                f"levels, lowest first: kinds={{'{name}': ['low', 'high']}} or --kind '{name}=ordinal:low<high'."
-            )
-        levels = sorted(as_labels(cells).drop_nulls().unique().to_list(), key=natural_order)
-        return fit_ordinal_column(name, cells, levels)
+        return fit_ordinal_column(name, cells, _levels(name, cells))
+    if override == "boolean":
+        return fit_label_column(name, one_spelling(cells)[0], "boolean")[0]
     if override in LABELLED:
-        return fit_label_column(name, cells, "boolean" if override == "boolean" else "categorical")[0]
-    return fit_number_column(Column(name, cast(Kind, override)), cells)
+        return fit_label_column(name, cells, "categorical")[0]
+    return fit_number_column(Column(name, cast(Kind, override), reading=reading), cells)
+
+
+def _levels(name: str, cells: pl.Series) -> list[str]:
+    """The levels of a column that is to be ordinal: numbers by size, bands and known scales by their natural order."""
+    stray = first_stray(cells, as_numbers(cells))
+    labels = as_labels(cells).drop_nulls().unique().to_list()
+    if stray is None:
+        return sorted(labels, key=natural_order)
+    levels = natural_levels(labels)
+    if levels is None:
+        example = option("--kind", f"{name}=ordinal:low<high")
+        raise InputProblem(
+            f"Column '{name}' holds text such as {str(cells[stray])!r}, whose order is unknown; list its "
+            f"levels, lowest first: kinds={ {name: ['low', 'high']} } or {example}."
+        )
+    return levels
 
 
 def _inferred_column(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote]]:
@@ -94,64 +108,92 @@ def _inferred_column(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNo
         return fit_label_column(name, cells, "boolean")
     if cells.dtype in (pl.Date, pl.Datetime):
         return fit_number_column(Column(name, "date"), cells), []
-    if cells.dtype != pl.String:
-        return _inferred_numeric(name, cells)
-    for read, kind in ((as_numbers(cells), "number"), (as_days(cells), "date")):
-        strays = stray_count(cells, read)
-        if strays == 0 and kind == "date":
-            return fit_number_column(Column(name, "date"), cells), []
-        if strays == 0 and not written_with_leading_zeros(cells):
-            return _inferred_numeric(name, cells)
-        stray = first_stray(cells, read)
-        if stray is not None and strays <= (len(cells) - cells.null_count()) / 2:
-            raise InputProblem(
-                f"Most cells of column '{name}' are {kind}s, but {row_name(stray)} holds {str(cells[stray])!r}; "
-                f"correct or empty such cells, or {_ways_out(name)}."
-            )
+    return _inferred_numeric(name, cells) if cells.dtype != pl.String else _inferred_from_text(name, cells)
+
+
+def _inferred_from_text(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote]]:
+    """Numbers or dates if every text is one, levels if they have a natural order, otherwise labels.
+
+    Where most texts are numbers or dates, the others are odd cells.
+    """
+    reading = best_reading(cells)
+    order, proven = date_order(cells)
+    numbers, days = as_numbers(cells, reading), as_days(cells, order)
+    if stray_count(cells, numbers) == 0 and not written_with_leading_zeros(cells):
+        column, notes = _inferred_numeric(name, cells, reading)
+        return column, number_notes(name, cells, reading) + notes
+    if stray_count(cells, days) == 0:
+        return fit_number_column(Column(name, "date", reading=order), cells), date_notes(name, order, proven)
+    if _natural_levels(cells) is None:
+        for wanted, read in (("numbers", numbers), ("dates", days)):
+            if 0 < stray_count(cells, read) <= (len(cells) - cells.null_count()) / 2:
+                expected = f"most cells of column '{name}' are {wanted}"
+                raise OddCellsProblem([OddCells.of(expected, cells, read, otherwise="categorical")])
     return _inferred_text(name, cells)
 
 
+def _natural_levels(cells: pl.Series) -> list[str] | None:
+    labels = as_labels(cells).drop_nulls().unique()
+    return natural_levels(labels.to_list()) if len(labels) <= MOST_CATEGORIES else None
+
+
 def _inferred_text(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote]]:
+    cells, other_spellings = one_spelling(cells)
+    notes = spelling_notes(name, other_spellings)
     labels = as_labels(cells).drop_nulls()
     distinct = labels.n_unique()
+    if distinct == 1:
+        raise ColumnDropped(name, f"holds only {labels[0]!r}: dropped.", ONE_VALUE)
     if distinct == 2 and tuple(sorted(labels.unique().to_list(), key=truth_order)) in TRUTHS:
-        return fit_label_column(name, cells, "boolean")
-    if distinct == len(labels) >= UNIQUE_ROWS or (_NAME_OF_AN_ID.search(name) and distinct > MOST_CATEGORIES):
-        raise _identifier(name, distinct, len(labels))
+        return fit_label_column(name, cells, "boolean")[0], notes
+    units = unit_note(name, labels)
+    if units is None and (
+        distinct == len(labels) >= FEWEST_ROWS or (is_named_as_identifier(name) and distinct > MOST_CATEGORIES)
+    ):
+        raise _identifier(name, distinct, len(labels), "categorical")
     if distinct > MOST_CATEGORIES and distinct > len(labels) / 2:
+        if units is not None:
+            raise ColumnDropped(name, f"{units}: dropped.", f"{units}: dropped.")
         way_out = "turn it into categories, numbers or dates like 2024-03-01"
         raise ColumnDropped(
             name,
-            f"looks like free text ({distinct} values, {len(labels)} rows, such as {str(labels[0])[:40]!r}): dropped; "
-            f"to use it, {way_out}.",
+            f"looks like free text ({distinct} values, {len(labels)} rows): dropped; to use it, {way_out}.",
             f"look like free text: dropped; to use such a column, {way_out}.",
         )
-    return fit_label_column(name, cells, "categorical")
+    levels = _natural_levels(cells)
+    if levels is not None:
+        return fit_ordinal_column(name, cells, levels), [*notes, level_note(name, levels)]
+    column, many = fit_label_column(name, cells, "categorical")
+    if units is not None:
+        notes.append(ColumnNote(name, f"Column '{name}' {units}: read as categories.", f"{units}: read as categories."))
+    return column, notes + many
 
 
-def _identifier(name: str, distinct: int, rows: int) -> ColumnDropped:
-    why = f"looks like an identifier ({distinct} values, {rows} rows): dropped."
-    return ColumnDropped(name, why, "look like identifiers: dropped.")
+def _identifier(name: str, distinct: int, rows: int, kind: str) -> ColumnDropped:
+    why = f"looks like an identifier ({distinct} values, {rows} rows): dropped; if not, {_ways_out(name, kind)}."
+    return ColumnDropped(name, why, f"look like identifiers: dropped; if not, {_ways_out(NAME, kind)}.")
 
 
-def _inferred_numeric(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote]]:
-    read = as_numbers(cells)
+def _inferred_numeric(name: str, cells: pl.Series, reading: str = "") -> tuple[Column, list[ColumnNote]]:
+    read = as_numbers(cells, reading)
     finite = read.is_finite().fill_null(False)
     numbers = read.filter(finite).to_numpy()
     if len(numbers) == 0:
         raise no_number(name)
     if numbers.min() == numbers.max():
         raise ColumnDropped(name, f"holds only {numbers[0]:.12g}: dropped.", ONE_VALUE)
-    if np.all(numbers == np.round(numbers)):
+    plain = cells.dtype != pl.String or stray_count(cells, cells.cast(pl.Float64, strict=False)) == 0
+    if np.all(numbers == np.round(numbers)) and plain:
         return _inferred_whole(name, cells.set(~finite, None), numbers)
-    return fit_number_column(Column(name, "positive" if _right_skewed(numbers) else "real"), cells), []
+    kind = "positive" if _right_skewed(numbers) else "real"
+    return fit_number_column(Column(name, kind, reading=reading), cells), []
 
 
 def _inferred_whole(name: str, cells: pl.Series, numbers: np.ndarray) -> tuple[Column, list[ColumnNote]]:
     values = np.unique(numbers)
-    named_as_id = bool(_NAME_OF_AN_ID.search(name))
-    if (named_as_id and len(values) > MOST_CATEGORIES) or _numbers_the_rows(numbers, len(values), named_as_id):
-        raise _identifier(name, len(values), len(numbers))
+    named_as_id = is_named_as_identifier(name)
+    if (named_as_id and len(values) > MOST_CATEGORIES) or _number_the_rows(numbers, len(values), named_as_id):
+        raise _identifier(name, len(values), len(numbers), "real")
     repeated = len(numbers) >= 3 * len(values)
     holds = f"Column '{name}' holds only {', '.join(f'{value:.0f}' for value in values[:FEW_CODES])}"
     if values.tolist() == [0, 1]:
@@ -178,10 +220,8 @@ def _inferred_whole(name: str, cells: pl.Series, numbers: np.ndarray) -> tuple[C
     return fit_number_column(Column(name, "count"), cells), [note] if repeated and len(values) <= FEW_CODES else []
 
 
-def _numbers_the_rows(numbers: np.ndarray, distinct: int, named_as_id: bool) -> bool:
-    if distinct < len(numbers) or distinct < UNIQUE_ROWS:
-        return False
-    return named_as_id or numbers.max() == numbers.min() + distinct - 1 or bool(np.all(np.diff(numbers) > 0))
+def _number_the_rows(numbers: np.ndarray, distinct: int, named_as_id: bool) -> bool:
+    return (named_as_id and distinct == len(numbers) >= FEWEST_ROWS) or are_keys(numbers)
 
 
 def _right_skewed(numbers: np.ndarray) -> bool:
@@ -206,4 +246,4 @@ def _infinite_note(name: str, cells: pl.Series) -> list[ColumnNote]:
 
 
 def _ways_out(name: str, kind: str = "categorical") -> str:
-    return f"set kinds={{'{name}': '{kind}'}} or --kind {name}={kind}"
+    return f"set kinds={ {name: kind} } or {option('--kind', f'{name}={kind}')}"

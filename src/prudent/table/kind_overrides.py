@@ -13,10 +13,14 @@ from typing import cast
 from prudent.errors import InputProblem, is_number
 from prudent.table.cells import did_you_mean
 from prudent.table.columns import KINDS, Kind
+from prudent.table.date_texts import DAY_FIRST, MONTH_FIRST
 from prudent.table.frames import Table
 
-KindOverride = Kind | Sequence[str] | Sequence[float]
-"""A kind by name; a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
+DATE_ORDERS = {"date:day-first": DAY_FIRST, "date:month-first": MONTH_FIRST}
+"""Kinds by name that also say how 3/4/2020 is to be read."""
+
+KindOverride = Kind | str | Sequence[str] | Sequence[float]
+"""A kind by name (a date may say its order, as "date:month-first"); a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
 between them."""
 
 
@@ -55,8 +59,9 @@ def check_bounds(name: str, bounds: Sequence[float]) -> None:
 def check_kinds(kinds: Mapping[str, KindOverride]) -> None:
     """Refuse unknown kinds before any cell is read."""
     for name, override in kinds.items():
-        if isinstance(override, str) and override not in KINDS:
-            raise InputProblem(f"Column '{name}' cannot have the kind {override!r}; the kinds are {', '.join(KINDS)}.")
+        if isinstance(override, str) and override not in (*KINDS, *DATE_ORDERS):
+            kinds_known = ", ".join((*KINDS, *DATE_ORDERS))
+            raise InputProblem(f"Column '{name}' cannot have the kind {override!r}; the kinds are {kinds_known}.")
         if not isinstance(override, (str, list, tuple)):
             raise InputProblem(
                 f"Column '{name}' must be given a kind, a list of labels, lowest first, or two numbers as bounds. "
@@ -113,6 +118,8 @@ def parse_kind(text: str) -> tuple[str, KindOverride]:
             f"Got {text!r} instead."
         )
     kind, colon, details = (piece.strip() for piece in kind.partition(":"))
+    if colon and kind == "date":
+        kind, colon = f"date:{details}", ""
     if colon and kind not in ("ordinal", "bounded"):
         raise InputProblem(
             f"Only ordinal takes levels, as in {name}=ordinal:low<mid<high, and only bounded takes bounds, as in "

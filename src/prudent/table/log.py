@@ -12,6 +12,8 @@ from prudent.errors import InputProblem, check, number, require, whole
 from prudent.table.files import read_table
 from prudent.table.frames import frame_like, take_rows, to_table
 from prudent.table.kind_overrides import KindOverride
+from prudent.table.missing_values import Missing, missing_by_column
+from prudent.table.odd_cells import read_both
 from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
 from prudent.table.role_columns import (
     ActionLabel,
@@ -21,7 +23,7 @@ from prudent.table.role_columns import (
     label_actions,
     read_actions,
     read_propensities,
-    read_rewards,
+    read_role_numbers,
 )
 from prudent.table.schema import Encoded, Schema
 
@@ -83,13 +85,15 @@ class Log:
         propensity: str | None = None,
         kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
+        missing: Missing = (),
         minimize: bool = False,
         schema: Schema | None = None,
         action_labels: Sequence[ActionLabel] | None = None,
     ) -> "Log":
         """A log of a pandas, polars or pyarrow frame.
 
-        With `schema` and `action_labels` of a model, the table is read as the model's log was.
+        `missing` declares values to be gaps, such as 999: for all columns, as in [999], or by column or pattern, as in
+        {"age": 999}. With `schema` and `action_labels` of a model, the table is read as the model's log was.
 
         >>> table = {"age": [31, 54, None, 47], "dose": ["low", "high", "low", "high"], "outcome": [1, 0, 1, 1]}
         >>> log = Log.from_frame(table, action="dose", reward="outcome")
@@ -97,30 +101,31 @@ class Log:
         (4, ('high', 'low'), [True, True, False, True])
         """
         table = to_table(frame)
-        roles = Roles(action, reward, propensity)
-        roles.check(table, fewest_rows=2 if schema is None else 1)
-        cells = read_actions(table, action)
-        outcomes, notes = read_rewards(table, reward)
+        Roles(action, reward, propensity).check(table, fewest_rows=2 if schema is None else 1)
+        table = table.with_missing(missing_by_column(missing, table))
+        roles = Roles.of(action, reward, propensity, table)
+        cells, notes = read_actions(table, action)
+        ignored = [ignore] if isinstance(ignore, str) else list(ignore)
+        left_out = [*roles.names, *(name for name in ignored if name not in roles.names)]
+        (outcomes, reward_notes), (known, inferred) = read_both(
+            lambda: read_role_numbers(table, roles),
+            lambda: Schema.infer(table, kinds, left_out) if schema is None else (schema, ()),
+        )
         labels = tuple(action_labels) if action_labels is not None else label_actions(cells, np.isfinite(outcomes))
         actions, unknown = action_codes(cells, labels, known_to_model=action_labels is not None)
-        notes += unknown
         propensities = None
+        notes = [*inferred, *notes, *reward_notes, *unknown]
         if propensity:
             propensities, propensity_notes = read_propensities(table, propensity, actions)
             notes += propensity_notes
-        consequence = ""
-        if schema is None:
-            ignored = [ignore] if isinstance(ignore, str) else list(ignore)
-            left_out = [*roles.names, *(name for name in ignored if name not in roles.names)]
-            schema, inferred = Schema.infer(table, kinds, left_out)
-            encoded = schema.encode(table)
-            notes = [*inferred, *notes]
-            consequence = "; they still teach how the features are related"
-        else:
-            encoded = schema.encode(table)
+        encoded = known.encode(table)
+        notes += encoded.notes
+        consequence = "; they still teach how the features are related"
+        if schema is not None:
             notes += _flag_notes(encoded.flags)
+            consequence = ""
         log = cls(
-            *(schema, encoded.values, encoded.observed, actions, outcomes, labels, propensities, minimize),
+            *(known, encoded.values, encoded.observed, actions, outcomes, labels, propensities, minimize),
             roles=roles,
             source=frame,
             positions=np.arange(table.rows),

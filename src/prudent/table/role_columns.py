@@ -1,14 +1,20 @@
 """The columns of a log that are not features: the action, the reward and, if any, the propensity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from prudent.errors import InputProblem
-from prudent.table.cells import as_labels, as_numbers, first_stray, label_text, natural_order, row_name
+from prudent.table.cells import as_labels, as_numbers, label_text, natural_order, row_name, stray_count
+from prudent.table.columns import Column
 from prudent.table.frames import Table
+from prudent.table.missing_codes import missing_codes
+from prudent.table.number_texts import best_reading
+from prudent.table.odd_cells import OddCells, OddCellsProblem, read_both
+from prudent.table.reading_notes import number_notes, spelling_notes
+from prudent.table.spellings import one_spelling, positions
 
 ActionLabel = str | int | float | bool
 
@@ -17,15 +23,33 @@ MOST_ACTIONS = 200
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns hold the action, the reward and, if any, the logged probability of the action."""
+    """Which columns hold the action, the reward and, if any, the logged probability of the action.
+
+    `missing` are pairs of such a column and a value in it that was declared to be a gap.
+    """
 
     action: str = "action"
     reward: str = "reward"
     propensity: str | None = None
+    missing: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple((str(name), str(value)) for name, value in self.missing))
+
+    @staticmethod
+    def of(action: str, reward: str, propensity: str | None, table: Table) -> "Roles":
+        """With the values that the table declares to be gaps."""
+        roles = Roles(action, reward, propensity)
+        pairs = [(name, value) for name in roles.names for value in table.missing.get(name, ())]
+        return replace(roles, missing=tuple(pairs))
 
     @property
     def names(self) -> list[str]:
         return [self.action, self.reward] + ([] if self.propensity is None else [self.propensity])
+
+    def missing_values(self) -> dict[str, list[str]]:
+        """The values declared to be gaps, by column."""
+        return {name: [value for column, value in self.missing if column == name] for name in self.names}
 
     def check(self, table: Table, fewest_rows: int) -> None:
         """Refuse a table without these columns, one column in two roles, or too few rows."""
@@ -45,25 +69,47 @@ class Roles:
 def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
     """A column of numbers as float64, NaN in gaps; true and false are 1 and 0."""
     cells = table.cells(name)
-    numbers = as_numbers(cells)
-    stray = first_stray(cells, numbers)
-    if stray is not None:
-        raise InputProblem(
-            f"{role.capitalize()} column '{name}' must hold numbers, but {row_name(stray)} holds "
-            f"{str(cells[stray])!r}; turn it into numbers or empty the cell."
-        )
-    return numbers.fill_null(np.nan).to_numpy()
+    numbers = as_numbers(cells, _reading(cells))
+    strays = stray_count(cells, numbers)
+    if strays == 0:
+        return numbers.fill_null(np.nan).to_numpy()
+    odd = OddCells.of(f"{role} column '{name}' must hold numbers", cells, numbers, otherwise=None)
+    if strays <= (len(cells) - cells.null_count()) / 2 and odd.options:
+        raise OddCellsProblem([odd])
+    raise InputProblem(
+        f"{role.capitalize()} column '{name}' must hold numbers, but {row_name(odd.rows[0] - 1)} holds "
+        f"{odd.values[0]!r}; turn it into numbers or empty the cell."
+    )
+
+
+def _reading(cells: pl.Series) -> str:
+    return best_reading(cells) if cells.dtype == pl.String else ""
+
+
+def read_role_numbers(table: Table, roles: Roles) -> tuple[np.ndarray, list[str]]:
+    """The rewards and notes on them, as `read_rewards`; odd cells of the propensity are found along with theirs."""
+    propensity = roles.propensity
+    return read_both(
+        lambda: read_rewards(table, roles.reward),
+        lambda: None if propensity is None else read_numbers(table, propensity, "propensity"),
+    )[0]
 
 
 def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     """The rewards as the user wrote them, NaN where there is none, and notes."""
     numbers = read_numbers(table, name, "reward")
+    cells = table.cells(name)
     infinite = int(np.isinf(numbers).sum())
-    notes = [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
+    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + _code_notes(name, cells)
+    notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
     if not np.isfinite(finite).any():
         raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
     return finite, notes
+
+
+def _code_notes(name: str, cells: pl.Series) -> list[str]:
+    return [code.sentence for code in missing_codes(Column(name, "real", reading=_reading(cells)), cells)]
 
 
 def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -81,21 +127,27 @@ def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.
     return numbers, notes
 
 
-def read_actions(table: Table, name: str) -> pl.Series:
-    """The action cells with their type kept, gaps as null.
+def read_actions(table: Table, name: str) -> tuple[pl.Series, list[str]]:
+    """The action cells with their type kept, gaps as null, each label in one spelling; and notes.
 
     Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0.
     """
     cells = table.cells(name)
     if cells.dtype.is_temporal():
-        return cells.cast(pl.String)
+        return cells.cast(pl.String), []
+    if cells.dtype == pl.String:
+        kept, others = one_spelling(cells)
+        return kept, [note.sentence for note in spelling_notes(name, others)]
+    if cells.dtype == pl.Boolean:
+        return cells, []
     if not cells.dtype.is_float():
-        return cells
+        return cells, _code_notes(name, cells)
     cells = cells.set(cells.is_infinite().fill_null(False), None)
     if bool((cells == cells.round()).all()) and not bool((cells.abs() > 2**53).any()):
-        return cells.cast(pl.Int64)
+        cells = cells.cast(pl.Int64)
+        return cells, _code_notes(name, cells)
     _refuse_a_measurement(cells)
-    return cells
+    return cells, _code_notes(name, cells)
 
 
 def _refuse_a_measurement(cells: pl.Series) -> None:
@@ -130,9 +182,7 @@ def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel
 def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model: bool) -> tuple[np.ndarray, list[str]]:
     """Indices into `labels`, -1 for gaps and for actions that are not among them, with a note on the latter."""
     keys = as_labels(cells)
-    codes = keys.replace_strict(
-        [label_text(label) for label in labels], range(len(labels)), default=None, return_dtype=pl.Int32
-    )
+    codes = positions(keys, [label_text(label) for label in labels])
     left_out = keys.filter(codes.is_null()).drop_nulls().value_counts(name="rows", sort=True)
     notes = [_left_out_note(left_out, known_to_model)] if len(left_out) else []
     return codes.fill_null(-1).to_numpy().astype(np.int32), notes

@@ -2,34 +2,45 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from prudent.errors import InputProblem, is_number, require
-from prudent.table.cells import did_you_mean
+from prudent.table.cells import closest_name, did_you_mean
 from prudent.table.column_fitting import ColumnDropped
 from prudent.table.column_notes import ColumnNote, count_and_names, merged_sentences
 from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column
+from prudent.table.date_texts import DAY_FIRST, MONTH_FIRST
 from prudent.table.frames import Table, to_table
 from prudent.table.kind_inference import infer_column
 from prudent.table.kind_overrides import KindOverride, overrides_by_column
+from prudent.table.missing_values import Missing, missing_by_column
+from prudent.table.number_texts import COMMA, EITHER
+from prudent.table.odd_cells import OddCells, OddCellsProblem
 
 MOST_LEVELS = 5000
 FEW_LEVELS = 50
 """When inferred counts have more than `MOST_LEVELS` in total, those with more than `FEW_LEVELS` become bounded."""
 
 
+ADDED_FIELDS = {"reading": "", "missing": []}
+"""Fields of a column that models saved by prudent 0.2 lack."""
+READINGS = {"date": (DAY_FIRST, MONTH_FIRST)} | {kind: () for kind in LABELLED}
+"""How texts of a kind may be read; all other kinds are numbers."""
+
+
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A table in encoded space: `values` float32 [row, column] (0 in gaps), `observed` (True = present), and per
-    row the warnings about it ("" when there are none)."""
+    """A table in encoded space: `values` float32 [row, column] (0 in gaps), `observed` (True = present), per row the
+    warnings about it ("" when there are none), and notes on the table as a whole."""
 
     values: np.ndarray
     observed: np.ndarray
     flags: list[str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,15 +66,21 @@ class Schema:
 
     @classmethod
     def infer(
-        cls, frame: Any, kinds: Mapping[str, KindOverride] | None = None, ignore: Iterable[str] = ()
+        cls,
+        frame: Any,
+        kinds: Mapping[str, KindOverride] | None = None,
+        ignore: Iterable[str] = (),
+        missing: Missing = (),
     ) -> tuple["Schema", tuple[str, ...]]:
         """The schema of a log's features, and notes for the user on how columns were read.
 
         `kinds` overrides what the cells look like: a kind by name, a list of labels from lowest to highest, which
         means ordinal, or two numbers, which means bounded between them. A name that no column has may be a pattern,
-        as in {"pixel*": (0, 255)}.
+        as in {"pixel*": (0, 255)}. `missing` declares values to be gaps: for all columns, as in [999], or by column or
+        pattern, as in {"age": 999}.
         """
         table = to_table(frame)
+        table = table.with_missing(missing_by_column(missing, table))
         left_out = {table.find(name, "to ignore") for name in _names(ignore)}
         overrides = overrides_by_column(kinds or {}, table, left_out)
         if table.rows == 0:
@@ -78,24 +95,34 @@ class Schema:
     def encode(self, frame: Any) -> Encoded:
         """Encode a table's columns by name; other columns and their order do not matter.
 
-        A category never seen, an infinite number, and a number that the column's kind excludes count as missing; a
+        A column that the table lacks is a column of gaps, with a note; a table without any of them is refused. A
+        category never seen, an infinite number, and a number that the column's kind excludes count as missing; a
         number outside the bounds of a bounded column is read as the nearest bound; a number farther outside the log's
         range than that range is wide is kept. Each of these is flagged on its row.
         """
         table = to_table(frame)
-        self._require_columns(table)
+        notes = self._notes_on_absent_columns(table)
         values = np.zeros((table.rows, len(self.columns)), dtype=np.float32)
         observed = np.zeros(values.shape, dtype=bool)
         remarks: dict[int, list[str]] = {}
+        odd: list[OddCells] = []
         for position, column in enumerate(self.columns):
-            encoded = column.encode(table.cells(column.name, column.categories))
+            if column.name not in table.sources:
+                continue
+            try:
+                encoded = column.encode(table.cells(column.name, column.categories, column.missing))
+            except OddCellsProblem as problem:
+                odd += [replace(found, options=()) for found in problem.found]
+                continue
             values[:, position], observed[:, position] = encoded.values, encoded.observed
             for row, remark in encoded.remarks:
                 remarks.setdefault(row, []).append(remark)
+        if odd:
+            raise OddCellsProblem(odd)
         flags = [""] * table.rows
         for row, sentences in remarks.items():
             flags[row] = "; ".join(sentences)
-        return Encoded(values, observed, flags)
+        return Encoded(values, observed, flags, notes)
 
     def decode(self, values: Any) -> dict[str, list[Any]]:
         """Encoded values [row, column] in the user's units and names; NaN becomes None."""
@@ -106,7 +133,12 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types only."""
-        return {"columns": [asdict(column) | {"categories": list(column.categories)} for column in self.columns]}
+        return {
+            "columns": [
+                asdict(column) | {"categories": list(column.categories), "missing": list(column.missing)}
+                for column in self.columns
+            ]
+        }
 
     @classmethod
     def from_json(cls, stored: Any) -> "Schema":
@@ -119,13 +151,23 @@ class Schema:
             raise InputProblem("The stored schema is damaged: two columns have one name; fit the model again.")
         return schema
 
-    def _require_columns(self, table: Table) -> None:
+    def _notes_on_absent_columns(self, table: Table) -> tuple[str, ...]:
         absent = [name for name in self.names if name not in table.sources]
-        if absent:
-            free = [name for name in table.names if name not in self.names]
+        free = [name for name in table.names if name not in self.names]
+        if len(absent) == len(self.names):
             hint = f" {did_you_mean(absent[0], free)}" if free else ""
-            more = f" (and {len(absent) - 1} more: {', '.join(absent[1:6])})" if len(absent) > 1 else ""
-            raise InputProblem(f"The table has no column '{absent[0]}'{more}; add it, empty cells are fine.{hint}")
+            raise InputProblem(
+                f"The table has none of the model's columns ({count_and_names(absent)}); name them as in the log.{hint}"
+            )
+        meant = {name: found for name in absent if (found := closest_name(name, free)) is not None}
+        notes = [
+            f"The table has no column '{name}': read as missing in every row. Did you mean '{found}'?"
+            for name, found in meant.items()
+        ]
+        plain = [name for name in absent if name not in meant]
+        if plain:
+            notes.append(f"The table lacks {count_and_names(plain)}: read as missing in every row.")
+        return tuple(notes)
 
 
 def _names(names: Iterable[str]) -> list[str]:
@@ -137,14 +179,19 @@ def _columns_of(
 ) -> tuple[list[Column], list[ColumnNote]]:
     columns: list[Column] = []
     notes: list[ColumnNote] = []
+    odd: list[OddCells] = []
     for name in names:
         try:
             column, column_notes = infer_column(name, table, overrides.get(name))
         except ColumnDropped as dropped:
             notes.append(dropped.note)
+        except OddCellsProblem as problem:
+            odd += problem.found
         else:
-            columns.append(column)
+            columns.append(replace(column, missing=table.missing.get(name, ())))
             notes.extend(column_notes)
+    if odd:
+        raise OddCellsProblem(odd)
     return columns, notes
 
 
@@ -180,7 +227,9 @@ def _column_from_json(stored: Any) -> Column:
         if not condition:
             raise InputProblem(f"The stored schema is damaged: {problem} in {stored!r}; fit the model again.")
 
-    expect(isinstance(stored, Mapping) and set(stored) == {field.name for field in fields(Column)}, "wrong fields")
+    expect(isinstance(stored, Mapping), "a column is not an object")
+    stored = ADDED_FIELDS | dict(stored)
+    expect(set(stored) == {field.name for field in fields(Column)}, "wrong fields")
     expect(isinstance(stored["name"], str), "name not text")
     expect(stored["kind"] in KINDS, "unknown kind")
     categories = stored["categories"]
@@ -195,5 +244,8 @@ def _column_from_json(stored: Any) -> Column:
     expect(stored["kind"] != "positive" or stored["low"] > 0, "low is not positive")
     expect(stored["kind"] != "count" or 0 <= stored["low"] <= stored["high"] <= LARGEST_COUNT, "not a count's range")
     expect(isinstance(stored["integral"], bool), "integral is neither true nor false")
+    expect(stored["reading"] in ("", *READINGS.get(stored["kind"], (COMMA, EITHER))), "unknown reading")
+    missing = stored["missing"]
+    expect(isinstance(missing, list) and all(isinstance(label, str) for label in missing), "missing value not text")
     numbers = {field: float(stored[field]) for field in ("location", "scale", "low", "high")}
-    return Column(**{**stored, **numbers, "categories": tuple(categories)})
+    return Column(**{**stored, **numbers, "categories": tuple(categories), "missing": tuple(missing)})
