@@ -5,8 +5,10 @@ from prudent.table.cells import label_text as label_text
 from prudent.table.cells import row_name as row_name
 from prudent.table.columns import LABELLED as LABELLED
 from prudent.table.columns import Column as Column
+from prudent.table.files import TextFormat as TextFormat
 from prudent.table.files import read_as_text as read_as_text
 from prudent.table.files import read_table as read_table
+from prudent.table.files import read_with_notes as read_with_notes
 from prudent.table.frames import frame_like as frame_like
 from prudent.table.frames import take_rows as take_rows
 from prudent.table.frames import to_table as to_table
@@ -19,6 +21,10 @@ from prudent.table.log import Log as Log
 from prudent.table.log import read_log as read_log
 from prudent.table.log_summary import ActionSummary as ActionSummary
 from prudent.table.log_summary import LogSummary as LogSummary
+from prudent.table.missing_values import Missing as Missing
+from prudent.table.missing_values import parse_missing as parse_missing
+from prudent.table.odd_cells import OddCells as OddCells
+from prudent.table.odd_cells import OddCellsProblem as OddCellsProblem
 from prudent.table.role_columns import ActionLabel as ActionLabel
 from prudent.table.role_columns import Roles as Roles
 from prudent.table.role_columns import read_numbers as read_numbers

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prudent.errors import InputProblem, check, number, require, whole
-from prudent.table.files import read_table
+from prudent.table.files import TextFormat, read_with_notes
 from prudent.table.frames import frame_like, take_rows, to_table
 from prudent.table.kind_overrides import KindOverride
 from prudent.table.missing_values import Missing, missing_by_column
@@ -189,9 +189,21 @@ class Log:
         return LogSummary(len(self), int(self.rewarded.sum()), columns, tuple(actions), self.notes)
 
 
-def read_log(path: str | PathLike[str], *, action: str, reward: str, **reading: Any) -> Log:
-    """Read a log from a csv, parquet or arrow file; the options are those of `Log.from_frame`."""
-    return Log.from_frame(read_table(path), action=action, reward=reward, **reading)
+def read_log(
+    path: str | PathLike[str],
+    *,
+    action: str,
+    reward: str,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    **reading: Any,
+) -> Log:
+    """Read a log from a csv, parquet or arrow file; `sep`, `decimal` and `encoding` are those of `read_table`, and the
+    other options are those of `Log.from_frame`."""
+    frame, notes = read_with_notes(path, TextFormat(sep, decimal, encoding))
+    log = Log.from_frame(frame, action=action, reward=reward, **reading)
+    return replace(log, notes=(*notes, *log.notes))
 
 
 def _row_notes(log: Log, action: str, reward: str, consequence: str) -> list[str]:
