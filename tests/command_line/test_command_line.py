@@ -165,7 +165,7 @@ def test_interruption_and_a_closed_pipe(run, monkeypatch):
 def test_inspect_shows_kinds_gaps_actions_and_notes(run):
     code, out, error = run("inspect", "log.csv", *ROLES, "--propensity", "chance", "--ignore", "may_get")
     assert (code, error) == (0, "")
-    for words in ("log.csv: 90 rows", "severity [1]", "categorical", "mild, moderate, severe", "Actions ('dose')"):
+    for words in ("log.csv: 90 rows", "severity [1]", "categorical", "mild < moderate < severe", "Actions ('dose')"):
         assert words in out
     assert "'patient'" in out
     assert "prudent fit log.csv --action dose --reward outcome --propensity chance --ignore may_get --out model" in out

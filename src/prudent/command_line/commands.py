@@ -89,6 +89,23 @@ KindsFile = Annotated[
         "--kinds", metavar="FILE", help="A .json or .toml file that maps columns to kinds; --kind takes precedence."
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COL=]VALUE",
+        help="Read this value as a gap, in every column or in one: --missing 999, --missing age=999. Repeatable.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--sep", metavar="CHAR", help="What separates the columns of a csv file. Default: what it looks like."
+    ),
+]
+Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="The decimal sign of a csv file: '.' or ','.")]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The encoding of a csv file, e.g. latin-1. Default: UTF-8 or UTF-16.")
+]
 ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")]
 Risk = Annotated[
     float | None,
@@ -159,13 +176,21 @@ def inspect(
     ignore: Ignore = None,
     kind: Kinds = None,
     kinds: KindsFile = None,
+    missing: Missing = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     json: JsonFile = None,
 ) -> None:
     """Show what is in a table: kinds, gaps, actions, overlap, problems."""
     from prudent.command_line.inspecting import inspect_table
     from prudent.command_line.log_options import LogOptions
+    from prudent.table import TextFormat
 
-    options = LogOptions(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
+    options = LogOptions(
+        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+    )
     inspect_table(options, json)
 
 
@@ -216,13 +241,21 @@ def fit(
     ignore: Ignore = None,
     kind: Kinds = None,
     kinds: KindsFile = None,
+    missing: Missing = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on success.")] = False,
 ) -> None:
     """Learn a model from logged decisions and save it."""
     from prudent.command_line.fitting import ModelOptions, fit_model
     from prudent.command_line.log_options import LogOptions
+    from prudent.table import TextFormat
 
-    options = LogOptions(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds)
+    options = LogOptions(
+        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+    )
     settings = ModelOptions(model.value, members, rounds, seed, types, ordered, varying_noise)
     fit_model(options, settings, out, hold_out, quiet)
 
@@ -305,6 +338,9 @@ def recommend(
         Path | None,
         typer.Option(metavar="FILE", help="Write the explanations (default: 10 rows) to an .html or .json file."),
     ] = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
 ) -> None:
     """Recommend an action for every row of a table.
 
@@ -313,6 +349,7 @@ def recommend(
     """
     from prudent.command_line.policy_options import PolicyOptions
     from prudent.command_line.recommending import AdviceOptions, Limit, recommend_actions
+    from prudent.table import TextFormat
 
     options = PolicyOptions(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
@@ -321,6 +358,7 @@ def recommend(
     extras = AdviceOptions(
         *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),
         Limit.of(held_out, limit, below, has_setting=risk is not None or c is not None),
+        TextFormat(sep, decimal, encoding),
     )
     recommend_actions(model, table, out, options, extras)
 
@@ -384,6 +422,9 @@ def evaluate(
     search: SearchSteps = None,
     seed: Seed = 0,
     json: JsonFile = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
 ) -> None:
     """Estimate what policies would have earned on logged decisions, and whether the log can answer that.
 
@@ -392,6 +433,7 @@ def evaluate(
     """
     from prudent.command_line.evaluating import EvaluationOptions, evaluate_model
     from prudent.command_line.policy_options import PolicyOptions
+    from prudent.table import TextFormat
 
     policies = PolicyOptions(
         "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
@@ -401,7 +443,8 @@ def evaluate(
         *(seed, all_estimators or estimator is not None),
     )
     names = tuple(name.value for name in strategy or ())
-    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json)
+    written = TextFormat(sep, decimal, encoding)
+    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written)
 
 
 @app.command()

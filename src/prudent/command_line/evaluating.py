@@ -22,7 +22,7 @@ from prudent.evaluation import (
 )
 from prudent.models import Fitted, load
 from prudent.show import Facts, Section, evaluation_sections, source_sentence
-from prudent.table import Log, did_you_mean, read_table, to_table
+from prudent.table import Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail")
@@ -65,10 +65,12 @@ def evaluate_model(
     rules: tuple[str, ...],
     options: EvaluationOptions,
     json_file: Path | None,
+    written: TextFormat,
 ) -> None:
     require_json_destination(json_file)
     requests = _requests(policy_options, strategies)
-    fitted, frame = load(model), read_table(log)
+    fitted = load(model)
+    frame, file_notes = read_with_notes(log, written)
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
     read, notes = _read(fitted, frame, options.propensity)
@@ -76,7 +78,7 @@ def evaluate_model(
     evaluation = evaluate({**policies, **others}, read, **options.settings())
     used = {name: str(policy.strategy) for name, policy in policies.items()}
     facts = {"model": str(model), "log": str(log), "strategies": used, **evaluation.to_dict()}
-    facts["notes"] = [*notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
+    facts["notes"] = [*file_notes, *notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
     if write_json(facts, json_file):
         return
     _show(facts, options.show_estimators, has_all=json_file is not None)

@@ -1,10 +1,11 @@
 """The options of `inspect` and `fit` that say how to read the table of logged decisions."""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from prudent.table import KindOverride, Log, parse_kind, read_kinds, read_log
+from prudent.table import KindOverride, Log, TextFormat, parse_kind, parse_missing, read_kinds, read_log
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,9 @@ class LogOptions:
     minimize: bool
     ignore: tuple[str, ...]
     kind: tuple[str, ...]
-    kinds_file: Path | None
+    kinds_file: Path | None = None
+    missing: tuple[str, ...] = ()
+    written: TextFormat = TextFormat()
 
     def kinds(self) -> dict[str, KindOverride]:
         """Those of the file; those on the command line take precedence."""
@@ -33,7 +36,21 @@ class LogOptions:
             propensity=self.propensity,
             kinds=self.kinds(),
             ignore=self.ignore,
+            missing=parse_missing(self.missing),
             minimize=self.minimize,
+            **asdict(self.written),
+        )
+
+    def with_options(self, options: Iterable[tuple[str, str]]) -> "LogOptions":
+        """The same with more of --ignore, --kind and --missing, given by name and value."""
+        added: dict[str, list[str]] = {"--ignore": [], "--kind": [], "--missing": []}
+        for name, value in options:
+            added[name].append(value)
+        return replace(
+            self,
+            ignore=tuple(dict.fromkeys((*self.ignore, *added["--ignore"]))),
+            kind=(*self.kind, *added["--kind"]),
+            missing=(*self.missing, *added["--missing"]),
         )
 
     def as_command(self) -> str:
@@ -44,6 +61,9 @@ class LogOptions:
         parts += [part for name in self.ignore for part in ("--ignore", name)]
         parts += [part for text in self.kind for part in ("--kind", text)]
         parts += [] if self.kinds_file is None else ["--kinds", str(self.kinds_file)]
+        parts += [part for text in self.missing for part in ("--missing", text)]
+        written = {name: value for name, value in asdict(self.written).items() if value is not None}
+        parts += [part for name, value in written.items() for part in (f"--{name}", value)]
         return shell_words(*parts)
 
 

@@ -21,7 +21,7 @@ from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
 from prudent.show import Section, TextTable, counted, explanations_page, percent
-from prudent.table import did_you_mean, read_as_text, read_table
+from prudent.table import TextFormat, did_you_mean, read_as_text, read_with_notes
 
 ADVICE = (
     *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
@@ -64,6 +64,8 @@ class AdviceOptions:
     guarantee: Path | None = None
     confidence: float = 0.95
     limit: Limit | None = None
+    written: TextFormat = TextFormat()
+    """How those of the files are written that are csv."""
 
 
 def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
@@ -73,27 +75,29 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
-    frame = read_table(table)
-    kept = kept_columns(table, frame, extras.keep)
-    policy = _policy(fitted, options, extras.limit)
+    frame = read_with_notes(table, extras.written)[0]
+    kept = kept_columns(table, frame, extras.keep, extras.written)
+    policy = _policy(fitted, options, extras)
     bounds = None
     if extras.guarantee is not None:
-        later = fitted.read(read_table(extras.guarantee))
+        later = fitted.read(read_with_notes(extras.guarantee, extras.written)[0])
         bounds = guarantee(policy, later, confidence=extras.confidence, seed=options.seed)
         show([Section(sentences=(*bounds.notes, bounds.verdict))], stderr=True)
     advice = policy.recommend(frame, allowed=options.allowed, guarantee=bounds, measure=costs or extras.measure)
+    show([Section(sentences=advice.notes)], stderr=True)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
         show([_summary(advice, policy, out)], stderr=True)
     _explain(advice, extras, to_stderr=out == STANDARD_OUTPUT)
 
 
-def _policy(fitted: Fitted, options: PolicyOptions, limit: Limit | None) -> Policy:
+def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions) -> Policy:
+    limit = extras.limit
     if limit is None:
         return options.policy(fitted)
     settings = frontier(
         fitted,
-        fitted.read(read_table(limit.log)),
+        fitted.read(read_with_notes(limit.log, extras.written)[0]),
         below=limit.below,
         completions=options.completions,
         seed=options.seed,
@@ -107,7 +111,9 @@ def _policy(fitted: Fitted, options: PolicyOptions, limit: Limit | None) -> Poli
     return options.policy(fitted, chosen.strategy, search=chosen.search)
 
 
-def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.DataFrame:
+def kept_columns(
+    table: Path, frame: pl.DataFrame, keep: tuple[str, ...], written: TextFormat = TextFormat()
+) -> pl.DataFrame:
     """The columns to copy through, as they stand in the file: an identifier 007 stays 007.
 
     A csv column whose numbers say the same as its text stays a column of numbers.
@@ -121,7 +127,7 @@ def kept_columns(table: Path, frame: pl.DataFrame, keep: tuple[str, ...]) -> pl.
                 f"Column '{name}' cannot be kept: the advice has a column of that name; rename it first."
             )
     kept = frame.select(names)
-    texts = read_as_text(table, names)
+    texts = read_as_text(table, names, written)
     if texts is None:
         return kept
     as_written = (text.replace("", None) for text in texts)

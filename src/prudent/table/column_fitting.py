@@ -47,9 +47,7 @@ def no_number(name: str) -> ColumnDropped:
     return ColumnDropped(name, "holds no finite number: dropped.", "hold no finite number: dropped.")
 
 
-def fit_bounded_column(
-    name: str, cells: pl.Series, bounds: tuple[float, float] | None, reading: str = ""
-) -> Column:
+def fit_bounded_column(name: str, cells: pl.Series, bounds: tuple[float, float] | None, reading: str = "") -> Column:
     """A column between bounds; by default the log's smallest and largest number.
 
     The scale is never below a quarter of the range, so that a column that hardly ever leaves one bound (the pixel in a

@@ -143,13 +143,9 @@ def _read_separated(file: Path, written: TextFormat) -> tuple[pl.DataFrame, list
     names = pl.read_csv(content, has_header=False, n_rows=1, separator=separator, infer_schema=False).row(0)
     refuse_repeated_names(name for name in names if name)
     has_commas = written.decimal == ","
-    frame = pl.read_csv(
-        content, separator=separator, infer_schema_length=None, infer_schema=not has_commas
-    )
+    frame = pl.read_csv(content, separator=separator, infer_schema_length=None, infer_schema=not has_commas)
     frame = frame.with_columns(_numbers_despite_marks(cells, COMMA if has_commas else "") for cells in frame)
-    guessed = written.sep is None and separator != (
-        "\t" if file.name.lower().endswith((".tsv", ".tsv.gz")) else ","
-    )
+    guessed = written.sep is None and separator != ("\t" if file.name.lower().endswith((".tsv", ".tsv.gz")) else ",")
     notes = [f"The columns of '{file.name}' are separated by {separator!r}."] if guessed else []
     return _require_columns(file, frame), notes + ([] if written.decimal else _decimal_notes(frame))
 

@@ -20,8 +20,8 @@ DATE_ORDERS = {"date:day-first": DAY_FIRST, "date:month-first": MONTH_FIRST}
 """Kinds by name that also say how 3/4/2020 is to be read."""
 
 KindOverride = Kind | str | Sequence[str] | Sequence[float]
-"""A kind by name (a date may say its order, as "date:month-first"); a list of labels from lowest to highest, which means ordinal; or two numbers, which means bounded
-between them."""
+"""A kind by name (a date may say its order, as "date:month-first"); a list of labels from lowest to highest, which
+means ordinal; or two numbers, which means bounded between them."""
 
 
 def bounds_of(override: KindOverride) -> tuple[float, float] | None:

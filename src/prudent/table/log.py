@@ -12,9 +12,9 @@ from prudent.errors import InputProblem, check, number, require, whole
 from prudent.table.files import TextFormat, read_with_notes
 from prudent.table.frames import frame_like, take_rows, to_table
 from prudent.table.kind_overrides import KindOverride
+from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
 from prudent.table.missing_values import Missing, missing_by_column
 from prudent.table.odd_cells import read_both
-from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
 from prudent.table.role_columns import (
     ActionLabel,
     Roles,

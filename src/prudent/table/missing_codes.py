@@ -6,19 +6,21 @@ import numpy as np
 import polars as pl
 
 from prudent.table.cells import as_days, as_labels, as_numbers
-from prudent.table.columns import LABELLED, Column
 from prudent.table.column_notes import ColumnNote, option
+from prudent.table.columns import LABELLED, Column
 
 HIGH = frozenset(
-    (*(9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9998, 9999, 99999, 999999, 9999999),)
-    + (*(99.9, 999.9, 9999.9, 99.99, 999.99),)
+    (
+        *(9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9998, 9999, 99999, 999999, 9999999),
+        *(99.9, 999.9, 9999.9, 99.99, 999.99),
+    )
 )
 LOW = frozenset((-1, -7, -8, -9, -77, -88, -98, -99, -777, -888, -998, -999, -9999, -99999, -999999, -99.9, -999.9))
-DATES = frozenset(
-    (np.datetime64(text) - np.datetime64("1970-01-01")).astype(int).item()
-    for text in ("1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01", "1970-01-01")
-    + ("2099-12-31", "2100-01-01", "2999-12-31", "9999-12-31")
+_NO_DATES = (
+    *("1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01", "1970-01-01"),
+    *("2099-12-31", "2100-01-01", "2999-12-31", "9999-12-31"),
 )
+DATES = frozenset((np.array(_NO_DATES, dtype="datetime64[D]") - np.datetime64("1970-01-01")).astype(float).tolist())
 FEWEST_ROWS = 2
 MANY_VALUES = 10
 

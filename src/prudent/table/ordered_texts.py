@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import polars as pl
 
@@ -32,7 +33,9 @@ FEWEST_LEVELS = 3
 
 _RANGE = re.compile(r"^(\d+(?:\.\d+)?) ?(?:-|to) ?(\d+(?:\.\d+)?)$")
 _OPEN_BELOW = re.compile(r"^(?:<=?|≤|under |below |up to )\s*(\d+(?:\.\d+)?)$")
-_OPEN_ABOVE = re.compile(r"^(?:>=?|≥|over |above )\s*(\d+(?:\.\d+)?)$|^(\d+(?:\.\d+)?) ?(?:\+|and over|and above|or more)$")
+_OPEN_ABOVE = re.compile(
+    r"^(?:>=?|≥|over |above )\s*(\d+(?:\.\d+)?)$|^(\d+(?:\.\d+)?) ?(?:\+|and over|and above|or more)$"
+)
 
 
 def natural_levels(labels: Sequence[str]) -> list[str] | None:
@@ -58,7 +61,7 @@ def _bands(labels: Sequence[str], texts: Sequence[str]) -> list[str] | None:
         return None
     order = sorted(range(len(labels)), key=lambda at: bands[at] or (0.0, 0.0))
     ordered = [band for at in order if (band := bands[at]) is not None]
-    apart = all(below[1] <= above[0] for below, above in zip(ordered, ordered[1:], strict=False))
+    apart = all(below[1] <= above[0] for below, above in pairwise(ordered))
     return [labels[at] for at in order] if apart else None
 
 

@@ -28,7 +28,7 @@ FEW_LEVELS = 50
 
 ADDED_FIELDS = {"reading": "", "missing": []}
 """Fields of a column that models saved by prudent 0.2 lack."""
-READINGS = {"date": (DAY_FIRST, MONTH_FIRST)} | {kind: () for kind in LABELLED}
+READINGS = {"date": (DAY_FIRST, MONTH_FIRST)} | dict.fromkeys(LABELLED, ())
 """How texts of a kind may be read; all other kinds are numbers."""
 
 

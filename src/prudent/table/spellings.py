@@ -50,6 +50,4 @@ def positions(labels: pl.Series, known: Sequence[str], spellings: Mapping[str, i
     if len(unknown) == 0 or len(set(folds)) < len(folds):
         return index
     tried = folded(labels.gather(unknown))
-    return index.scatter(
-        unknown, tried.replace_strict(folds, range(len(folds)), default=None, return_dtype=pl.Int32)
-    )
+    return index.scatter(unknown, tried.replace_strict(folds, range(len(folds)), default=None, return_dtype=pl.Int32))
