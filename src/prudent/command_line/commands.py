@@ -57,6 +57,11 @@ class EstimatorName(StrEnum):
     shrunk_dr = "shrunk-dr"
 
 
+class PresetName(StrEnum):
+    fast = "fast"
+    best = "best"
+
+
 class IntervalName(StrEnum):
     student = "student"
     bootstrap = "bootstrap"
@@ -144,6 +149,10 @@ SearchSteps = Annotated[
 JsonFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write all results as JSON; '-' prints only the JSON.")
 ]
+PRESET_HELP = (
+    "fast: one network and half the rounds. best: six networks and twice the rounds. --members and --rounds take "
+    "precedence. Default: neither."
+)
 Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 
 
@@ -237,6 +246,17 @@ def fit(
         int | None,
         typer.Option(metavar="N", min=1, help="The most rounds of training. Default: that of the model."),
     ] = None,
+    preset: Annotated[
+        PresetName | None,
+        typer.Option(metavar="NAME", help=PRESET_HELP),
+    ] = None,
+    time_budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MINUTES",
+            help="Run only as many rounds as fit into this time. The result then depends on how busy the machine is.",
+        ),
+    ] = None,
     seed: Seed = 0,
     ignore: Ignore = None,
     kind: Kinds = None,
@@ -245,10 +265,13 @@ def fit(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a model in --out even if it was made from other columns.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing on success.")] = False,
 ) -> None:
     """Learn a model from logged decisions and save it."""
-    from prudent.command_line.fitting import ModelOptions, fit_model
+    from prudent.command_line.fitting import ModelOptions, Places, fit_model
     from prudent.command_line.log_options import LogOptions
     from prudent.table import TextFormat
 
@@ -256,8 +279,12 @@ def fit(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
     )
-    settings = ModelOptions(model.value, members, rounds, seed, types, ordered, varying_noise)
-    fit_model(options, settings, out, hold_out, quiet)
+    settings = ModelOptions(
+        *(model.value, members, rounds, seed, types, ordered, varying_noise),
+        preset=None if preset is None else preset.value,
+        minutes=time_budget,
+    )
+    fit_model(options, settings, Places(out, hold_out, force), quiet)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from prudent.command_line.files import require_json_destination, write_json
+from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
@@ -68,6 +68,7 @@ def evaluate_model(
     written: TextFormat,
 ) -> None:
     require_json_destination(json_file)
+    refuse_to_overwrite({"--json": json_file}, log)
     requests = _requests(policy_options, strategies)
     fitted = load(model)
     frame, file_notes = read_with_notes(log, written)

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +57,14 @@ def require_model_destination(path: Path) -> None:
 def require_json_destination(path: Path | None) -> None:
     if path is not None and str(path) != STANDARD_OUTPUT:
         require_file_destination(path)
+
+
+def refuse_to_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) -> None:
+    """No output may be the same file as an input, which would be lost; `outputs` are named by their options."""
+    for option, out in outputs.items():
+        for given in inputs:
+            if out is not None and given is not None and out.exists() and given.exists() and out.samefile(given):
+                raise InputProblem(f"{option} is the file '{given}' that is read; name another file, or it is lost.")
 
 
 def write_json(facts: Facts, path: Path | None) -> bool:

@@ -1,16 +1,25 @@
 """`prudent fit`: learn a model from logged decisions, save it, and summarise the fit."""
 
+import math
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
-from prudent.command_line.files import require_model_destination, require_table_destination, unwritable, write_table
+from prudent.command_line.files import (
+    refuse_to_overwrite,
+    require_model_destination,
+    require_table_destination,
+    unwritable,
+    write_table,
+)
 from prudent.command_line.log_options import LogOptions, shell_words
 from prudent.command_line.screen import show
 from prudent.errors import InputProblem
-from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted
+from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, Preset, SavedColumns, saved_columns
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
 from prudent.table import Log, take_rows
@@ -18,6 +27,7 @@ from prudent.table import Log, take_rows
 HELD_OUT = 0.2
 """The share of rows that --hold-out keeps out of the fit."""
 LABELS_SHOWN = 12
+NAMES_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -31,10 +41,13 @@ class ModelOptions:
     types: int | None = None
     ordered: bool = False
     varying_noise: bool = False
+    preset: Preset | None = None
+    minutes: float | None = None
 
     def settings(self, known_propensity: bool) -> Any:
         propensity = {"propensity": Known()} if known_propensity and self.model != "causal" else {}
-        settings = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model](**propensity)
+        kind = {"causal": CausalPVAE, "similarity": SPVAE, "conditional": CPVAE}[self.model]
+        settings: Any = kind(**propensity) if self.preset is None else kind.preset(self.preset, **propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
         options = {"types": self.types, "ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
@@ -45,17 +58,34 @@ class ModelOptions:
         settings = replace(settings, **causal_only)
         if self.rounds is not None:
             settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
+        if self.minutes is not None:
+            if not 0 < self.minutes < math.inf:
+                raise InputProblem(f"--time-budget must be a number of minutes above 0. Got {self.minutes:g} instead.")
+            settings = replace(settings, training=replace(settings.training, seconds=60 * self.minutes))
         return settings
 
 
-def fit_model(options: LogOptions, model: ModelOptions, out: Path, hold_out: Path | None, quiet: bool) -> None:
+@dataclass(frozen=True)
+class Places:
+    """Where the results of a fit go. force: replace a model of other columns."""
+
+    model: Path
+    held_out: Path | None = None
+    force: bool = False
+
+
+def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: bool) -> None:
+    out, hold_out = places.model, places.held_out
     require_model_destination(out)
-    log = options.log()
     if hold_out is not None:
         require_table_destination(str(hold_out))
+        refuse_to_overwrite({"--hold-out": hold_out}, options.table, options.kinds_file)
+    settings = model.settings(options.propensity is not None)
+    log = options.log()
+    _require_same_columns(out, log, places.force)
+    if hold_out is not None:
         log, later = log.split(1 - HELD_OUT, seed=model.seed)
         write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
-    settings = model.settings(options.propensity is not None)
     fitted = settings.fit(log, seed=model.seed, progress=False if quiet else None)
     try:
         fitted.save(out)
@@ -63,6 +93,34 @@ def fit_model(options: LogOptions, model: ModelOptions, out: Path, hold_out: Pat
         raise unwritable(out, problem) from problem
     if not quiet:
         show([_summary(fitted, log, options, model), _next_steps(out, hold_out)])
+
+
+def _require_same_columns(out: Path, log: Log, force: bool) -> None:
+    """Ask before a model of other columns is replaced, or refuse where nobody can answer."""
+    saved = saved_columns(out)
+    if saved is None or force:
+        return
+    differences = _differences(saved, SavedColumns(tuple(log.schema.names), log.roles.action, log.roles.reward))
+    if not differences:
+        return
+    what = f"'{out}' holds a model made from other columns: {'; '.join(differences)}."
+    if sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm(f"{what} Replace it?", default=False):
+        return
+    raise InputProblem(f"{what} Name another folder with --out, or replace it with --force.")
+
+
+def _differences(saved: SavedColumns, new: SavedColumns) -> list[str]:
+    differences = [
+        f"its {role} is '{before}', not '{now}'"
+        for role, before, now in (("action", saved.action, new.action), ("reward", saved.reward, new.reward))
+        if before != now
+    ]
+    for has, names in (("it has", set(saved.names) - set(new.names)), ("it lacks", set(new.names) - set(saved.names))):
+        if names:
+            listed = [f"'{name}'" for name in sorted(names)]
+            more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
+            differences.append(f"{has} {', '.join(listed[:NAMES_SHOWN])}{more}")
+    return differences
 
 
 def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions) -> Section:

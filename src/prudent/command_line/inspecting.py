@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from pathlib import Path
 
-from prudent.command_line.files import require_json_destination, write_json
+from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
 from prudent.command_line.log_options import LogOptions
 from prudent.command_line.screen import screen, show
 from prudent.errors import InputProblem
@@ -15,6 +15,7 @@ from prudent.table import Log, gap_patterns
 
 def inspect_table(options: LogOptions, json_file: Path | None) -> None:
     require_json_destination(json_file)
+    refuse_to_overwrite({"--json": json_file}, options.table, options.kinds_file)
     waiting = screen(stderr=True)
     with waiting.status("Inspecting the table ...") if waiting.is_terminal else nullcontext():
         facts = inspection_facts(options)

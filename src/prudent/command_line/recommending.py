@@ -9,6 +9,7 @@ import polars as pl
 
 from prudent.command_line.files import (
     STANDARD_OUTPUT,
+    refuse_to_overwrite,
     require_file_destination,
     require_table_destination,
     write_table,
@@ -70,7 +71,8 @@ class AdviceOptions:
 
 def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
     require_table_destination(out)
-    _refuse_to_overwrite(table, out)
+    read = (table, extras.guarantee, None if extras.limit is None else extras.limit.log)
+    refuse_to_overwrite({"--out": Path(out), "--explain-to": extras.explain_to}, *read)
     _check_explanations(extras.explain_to)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
@@ -145,11 +147,6 @@ def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFr
     if as_text:
         columns = columns.with_columns(pl.col("flags").replace("", None))
     return pl.concat([kept, columns], how="horizontal") if kept.width else columns
-
-
-def _refuse_to_overwrite(table: Path, out: str) -> None:
-    if out != STANDARD_OUTPUT and Path(out).exists() and table.exists() and Path(out).samefile(table):
-        raise InputProblem(f"--out is the table of cases itself, '{table}'; name another file, or it would be lost.")
 
 
 def _summary(advice: Advice, policy: Policy, out: str) -> Section:

@@ -13,11 +13,14 @@ from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions
 from prudent.models.partial_vae import FeatureLoss as FeatureLoss
 from prudent.models.partial_vae import PartialVAE as PartialVAE
+from prudent.models.presets import Preset as Preset
 from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE
 from prudent.models.similarity import SimilarityModel as SimilarityModel
+from prudent.models.storage import SavedColumns as SavedColumns
 from prudent.models.storage import require_model_folder as require_model_folder
+from prudent.models.storage import saved_columns as saved_columns
 from prudent.models.training_data import RewardScale as RewardScale
 from prudent.models.training_data import require_fittable as require_fittable
 from prudent.models.training_data import reward_scale as reward_scale

@@ -17,6 +17,7 @@ from prudent.errors import Rule, check
 from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
+from prudent.models.presets import Preset, preset_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
@@ -233,6 +234,11 @@ class CPVAE:
 
     def __post_init__(self) -> None:
         check("CPVAE", _RULES, vars(self))
+
+    @classmethod
+    def preset(cls, name: Preset, **options: Any) -> "CPVAE":
+        """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
+        return cls(**(preset_options("CPVAE", name) | options))
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> ConditionalNetwork:
         return ConditionalNetwork(_with_reward(schema), actions, self.sizes.of(schema), key)

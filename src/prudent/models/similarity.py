@@ -19,6 +19,7 @@ from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import FeatureLoss, PartialVAE
+from prudent.models.presets import Preset, preset_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import Members, Trained, Training, layout_of, untrained
@@ -176,6 +177,11 @@ class SPVAE:
 
     def __post_init__(self) -> None:
         check("SPVAE", _RULES, vars(self))
+
+    @classmethod
+    def preset(cls, name: Preset, **options: Any) -> "SPVAE":
+        """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
+        return cls(**(preset_options("SPVAE", name) | options))
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> PartialVAE:
         return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)

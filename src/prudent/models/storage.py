@@ -11,7 +11,7 @@ import os
 from dataclasses import asdict, fields, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -90,6 +90,24 @@ def read_description(folder: Path) -> dict[str, Any]:
             f"{VERSION}. Install the prudent that wrote it, or fit the model again."
         )
     return description
+
+
+class SavedColumns(NamedTuple):
+    """What a saved model was made from."""
+
+    names: tuple[str, ...]
+    action: str
+    reward: str
+
+
+def saved_columns(folder: Path) -> SavedColumns | None:
+    """The columns of the model in a folder, of any version; None where there is none, or it is damaged."""
+    try:
+        description = json.loads((folder / "model.json").read_bytes())
+        names = tuple(str(column["name"]) for column in description["schema"]["columns"])
+        return SavedColumns(names, str(description["roles"]["action"]), str(description["roles"]["reward"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:

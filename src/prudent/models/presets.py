@@ -1,0 +1,19 @@
+"""Presets: less time, or more certainty, than the defaults of a model. Measured by benchmarks/presets.py."""
+
+from typing import Any, Literal
+
+from prudent.errors import check, one_of
+from prudent.networks import Training
+
+Preset = Literal["fast", "best"]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "fast": {"members": 1, "training": Training(rounds=14)},
+    "best": {"members": 6, "training": Training(rounds=56, patience=20)},
+}
+
+
+def preset_options(owner: str, name: Preset) -> dict[str, Any]:
+    """The settings that a preset stands for; the same for every model."""
+    check(f"{owner}.preset", {"name": one_of(*PRESETS)}, {"name": name})
+    return dict(PRESETS[name])
