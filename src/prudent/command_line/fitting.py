@@ -19,7 +19,7 @@ from prudent.command_line.files import (
 from prudent.command_line.log_options import LogOptions, shell_words
 from prudent.command_line.screen import show
 from prudent.errors import InputProblem
-from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, Preset, SavedColumns, saved_columns
+from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, SavedColumns, saved_columns
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
 from prudent.table import Log, take_rows
@@ -41,7 +41,7 @@ class ModelOptions:
     types: int | None = None
     ordered: bool = False
     varying_noise: bool = False
-    preset: Preset | None = None
+    preset: str | None = None
     minutes: float | None = None
 
     def settings(self, known_propensity: bool) -> Any:
@@ -104,9 +104,14 @@ def _require_same_columns(out: Path, log: Log, force: bool) -> None:
     if not differences:
         return
     what = f"'{out}' holds a model made from other columns: {'; '.join(differences)}."
-    if sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm(f"{what} Replace it?", default=False):
+    if on_a_terminal() and typer.confirm(f"{what} Replace it?", default=False):
         return
     raise InputProblem(f"{what} Name another folder with --out, or replace it with --force.")
+
+
+def on_a_terminal() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _differences(saved: SavedColumns, new: SavedColumns) -> list[str]:

@@ -13,7 +13,6 @@ from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions
 from prudent.models.partial_vae import FeatureLoss as FeatureLoss
 from prudent.models.partial_vae import PartialVAE as PartialVAE
-from prudent.models.presets import Preset as Preset
 from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE

@@ -20,7 +20,7 @@ from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
-from prudent.models.presets import Preset, preset_options
+from prudent.models.presets import preset_options
 from prudent.models.price_uncertainty import regression_uncertainty, type_uncertainty
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
@@ -175,7 +175,7 @@ class CausalPVAE:
             require(not value or self.types == 1, "CausalPVAE", name, f"be False with {self.types} types", value)
 
     @classmethod
-    def preset(cls, name: Preset, **options: Any) -> "CausalPVAE":
+    def preset(cls, name: str, **options: Any) -> "CausalPVAE":
         """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
         return cls(**(preset_options("CausalPVAE", name) | options))
 

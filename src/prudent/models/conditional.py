@@ -17,7 +17,7 @@ from prudent.errors import Rule, check
 from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
-from prudent.models.presets import Preset, preset_options
+from prudent.models.presets import preset_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
@@ -236,7 +236,7 @@ class CPVAE:
         check("CPVAE", _RULES, vars(self))
 
     @classmethod
-    def preset(cls, name: Preset, **options: Any) -> "CPVAE":
+    def preset(cls, name: str, **options: Any) -> "CPVAE":
         """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
         return cls(**(preset_options("CPVAE", name) | options))
 

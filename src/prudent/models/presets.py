@@ -1,11 +1,9 @@
 """Presets: less time, or more certainty, than the defaults of a model. Measured by benchmarks/presets.py."""
 
-from typing import Any, Literal
+from typing import Any
 
 from prudent.errors import check, one_of
 from prudent.networks import Training
-
-Preset = Literal["fast", "best"]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "fast": {"members": 1, "training": Training(rounds=14)},
@@ -13,7 +11,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def preset_options(owner: str, name: Preset) -> dict[str, Any]:
+def preset_options(owner: str, name: str) -> dict[str, Any]:
     """The settings that a preset stands for; the same for every model."""
     check(f"{owner}.preset", {"name": one_of(*PRESETS)}, {"name": name})
     return dict(PRESETS[name])

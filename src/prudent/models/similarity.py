@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -19,7 +19,7 @@ from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import FeatureLoss, PartialVAE
-from prudent.models.presets import Preset, preset_options
+from prudent.models.presets import preset_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import Members, Trained, Training, layout_of, untrained
@@ -179,7 +179,7 @@ class SPVAE:
         check("SPVAE", _RULES, vars(self))
 
     @classmethod
-    def preset(cls, name: Preset, **options: Any) -> "SPVAE":
+    def preset(cls, name: str, **options: Any) -> "SPVAE":
         """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
         return cls(**(preset_options("SPVAE", name) | options))
 
