@@ -63,7 +63,7 @@ def lucky(clinic: LuckyClinic, seed: int, model: Any, doubts: tuple[float, ...] 
     full, cases = clinic.draw(1000, np.random.default_rng(10_000 + seed))
     theta, fitted, found = clinic.theta(full), model.fit(log, seed=seed), {}
     for doubt in doubts:
-        advice = fitted.policy(doubt=doubt).recommend(cases)
+        advice = fitted.policy(doubt=doubt, support=None).recommend(cases)
         found[f"doubt {doubt:g}"] = {
             "mean_reward": float(theta[np.arange(len(full)), advice.chosen].mean()),
             "rare": float(np.mean(np.array(advice.actions) == "rare")),

@@ -124,7 +124,7 @@ def test_lottery_draws_in_proportion(fitted_models, cases):
     seeds = 600
     counts = np.zeros_like(scored.scores)
     for seed in range(seeds):
-        chosen, _ = replace(chooser, seed=seed).choose(scored, encoded, everything)
+        chosen, *_ = replace(chooser, seed=seed).choose(scored, encoded, everything)
         assert (chosen >= 0).all()
         counts[np.arange(len(cases)), chosen] += 1
     np.testing.assert_allclose(counts / seeds, scored.scores, atol=0.12)

@@ -126,7 +126,7 @@ def test_text_that_is_not_a_description(saved, text):
         prudent.load(saved)
 
 
-@pytest.mark.parametrize("version", [0, 3, 5, "1", None])
+@pytest.mark.parametrize("version", [0, 3, 6, "1", None])
 def test_another_version(saved, version):
     rewrite(saved, version=version)
     with pytest.raises(InputProblem, match="version"):

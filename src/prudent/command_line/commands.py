@@ -146,6 +146,28 @@ SearchSteps = Annotated[
         "only. Default: 6 with --strategy conservative or a floor, otherwise 0.",
     ),
 ]
+SupportRule = Annotated[
+    bool,
+    typer.Option(
+        "--support/--no-support",
+        help="Recommend an action only to cases that resemble enough of those that got it, else the next best.",
+    ),
+]
+MinPropensity = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        min=0,
+        max=1,
+        help="The share of similar logged cases that must have got an action. Default: 0.02, less with many actions.",
+    ),
+]
+MinRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="The rewards of an action that the log must have. Default: 30, less in a small log."
+    ),
+]
 JsonFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write all results as JSON; '-' prints only the JSON.")
 ]
@@ -332,6 +354,9 @@ def recommend(
             metavar="K", min=0, help="The same for the variation of single outcomes around the expected reward."
         ),
     ] = 0.0,
+    support: SupportRule = True,
+    min_propensity: MinPropensity = None,
+    min_rows: MinRows = None,
     search: SearchSteps = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Add which missing entry is most worth measuring first, and the gain.")
@@ -380,7 +405,7 @@ def recommend(
 
     options = PolicyOptions(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
-        *(search, doubt, noise, tuple(cost or ())),
+        *(search, doubt, noise, tuple(cost or ()), support, min_propensity, min_rows),
     )
     extras = AdviceOptions(
         *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),
@@ -445,6 +470,9 @@ def evaluate(
             "the model was fitted.",
         ),
     ] = None,
+    support: SupportRule = True,
+    min_propensity: MinPropensity = None,
+    min_rows: MinRows = None,
     completions: CompletionCount = 256,
     search: SearchSteps = None,
     seed: Seed = 0,
@@ -463,7 +491,9 @@ def evaluate(
     from prudent.table import TextFormat
 
     policies = PolicyOptions(
-        "expected", risk, c, floor=floor, fallback=fallback, completions=completions, seed=seed, search=search
+        *("expected", risk, c, floor, fallback),
+        **{"completions": completions, "seed": seed, "search": search},
+        **{"support": support, "min_propensity": min_propensity, "min_rows": min_rows},
     )
     options = EvaluationOptions(
         *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),

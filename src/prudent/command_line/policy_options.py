@@ -13,6 +13,7 @@ from prudent.decide import (
     Policy,
     Search,
     Strategy,
+    Support,
     TailAverse,
 )
 from prudent.errors import InputProblem
@@ -43,6 +44,9 @@ class PolicyOptions:
     doubt: float = 0.0
     noise: float = 0.0
     costs: tuple[str, ...] = ()
+    support: bool = True
+    min_propensity: float | None = None
+    min_rows: int | None = None
 
     def chosen_strategy(self) -> Strategy:
         """The strategy; options that do not go together are refused."""
@@ -76,9 +80,16 @@ class PolicyOptions:
             **(self.scoring_options() | overrides),
         )
 
+    def chosen_support(self) -> Support:
+        """Which actions are open to a case."""
+        if not self.support and (self.min_propensity is not None or self.min_rows is not None):
+            raise InputProblem("--no-support opens every action, so --min-propensity and --min-rows have no effect.")
+        return Support(self.min_propensity, self.min_rows) if self.support else Support(propensity=0.0, rows=0)
+
     def scoring_options(self) -> dict[str, Any]:
-        """The options that change the prices a strategy chooses by."""
+        """The options that change the prices a strategy chooses by, and the actions it may choose."""
         return {
+            "support": self.chosen_support(),
             "search": None if self.search is None else Search(steps=self.search),
             "doubt": self.doubt,
             "noise": self.noise,

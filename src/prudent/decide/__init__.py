@@ -43,3 +43,4 @@ from prudent.decide.strategies import MaximumExpectedReward as MaximumExpectedRe
 from prudent.decide.strategies import MostOftenBest as MostOftenBest
 from prudent.decide.strategies import Strategy as Strategy
 from prudent.decide.strategies import TailAverse as TailAverse
+from prudent.decide.support import Support as Support

@@ -10,6 +10,7 @@ from prudent.decide.choice import Choice, Chooser, Outcome, Scored
 from prudent.decide.explanation import Explanation, Subject, explain
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
+from prudent.decide.support import Supported, closed_words
 from prudent.show import plain_number
 from prudent.table import ActionLabel, Encoded, frame_like
 
@@ -55,6 +56,7 @@ class Advice:
     def of(cls, chooser: Chooser, frame: Any, encoded: Encoded, permitted: np.ndarray) -> "Advice":
         decided = chooser.decide(encoded, permitted)
         scored, choice, given = decided.scored, decided.choice, decided.given
+        encoded = replace(encoded, flags=_with_closed_actions(chooser, encoded, choice))
         labels, sign = chooser.fitted.action_labels, chooser.fitted.sign
         actions: list[ActionLabel | None] = [None if index < 0 else labels[index] for index in given]
         for row in np.flatnonzero(choice.outcome == Outcome.BELOW_FLOOR):
@@ -158,6 +160,12 @@ class Case:
     measure_next: str | None = None
 
     @property
+    def _encoded(self) -> Encoded:
+        """This row alone."""
+        one, encoded = slice(self.row, self.row + 1), self.advice.encoded
+        return Encoded(encoded.values[one], encoded.observed[one], encoded.flags[one])
+
+    @property
     def subject(self) -> Subject:
         """The encoded record with everything that was known when it was decided."""
         advice, row = self.advice, self.row
@@ -170,6 +178,7 @@ class Case:
             action=self.action,
             chosen=int(advice.chosen[row]),
             permitted=advice.permitted[row],
+            supported=Supported(*(part[0] for part in advice.chooser.supported(self._encoded))),
             status=self.status,
             flags=self.flags,
             guaranteed_reward=self.guaranteed_reward,
@@ -185,13 +194,27 @@ def _statuses(chooser: Chooser, encoded: Encoded, scored: Scored, choice: Choice
     """The most serious of what there is to say about each row."""
     gaps = ~encoded.observed.all(axis=1)
     status = np.full(len(encoded.flags), Status.OK, dtype=object)
+    status[choice.closed >= 0] = Status.NEXT_BEST
     status[gaps & (scored.effective < FEW_COMPLETIONS)] = Status.FEW_COMPLETIONS
     if chooser.strategy.needs_worst_case:
         status[gaps & (scored.plausible == 0)] = Status.ONLY_MOST_LIKELY
     status[~encoded.observed.any(axis=1)] = Status.NOTHING_OBSERVED
     status[choice.outcome == Outcome.NOT_ALLOWED] = Status.NOT_ALLOWED
+    status[choice.outcome == Outcome.NOT_SUPPORTED] = Status.NOT_SUPPORTED
     status[choice.outcome == Outcome.BELOW_FLOOR] = Status.BELOW_FLOOR if chooser.fallback is None else Status.FALLBACK
     return status.tolist()
+
+
+def _with_closed_actions(chooser: Chooser, encoded: Encoded, choice: Choice) -> list[str]:
+    """The rows' flags, with the action that would have been chosen had cases like this one got it more often."""
+    flags, propensity = list(encoded.flags), chooser.supported(encoded).propensity
+    logged, support = chooser.fitted.logging_policy, chooser.support
+    for row in np.flatnonzero(choice.closed >= 0):
+        assert logged is not None  # otherwise nothing is closed
+        assert support is not None
+        remark = closed_words(logged, support, chooser.fitted.action_labels, choice.closed[row], propensity[row])
+        flags[row] = "; ".join(filter(None, [flags[row], remark]))
+    return flags
 
 
 def _plain(numbers: np.ndarray) -> list[float | None]:

@@ -19,6 +19,7 @@ from prudent.decide.outcomes import outcome_ranges
 from prudent.decide.plausible_set import PlausibleSet, worst_over
 from prudent.decide.pricing import Pricing
 from prudent.decide.strategies import Strategy
+from prudent.decide.support import Support, Supported
 from prudent.table import ActionLabel, Encoded
 
 
@@ -37,19 +38,28 @@ class Scored(NamedTuple):
     effective: np.ndarray
 
 
+EVERYTHING = Support(propensity=0.0, rows=0)
+"""Closes no action."""
+
+
 class Outcome(enum.IntEnum):
     """Whether the strategy's choice stands, or why no action could be chosen."""
 
     CHOSEN = 0
     NOT_ALLOWED = 1
     BELOW_FLOOR = 2
+    NOT_SUPPORTED = 3
 
 
 class Choice(NamedTuple):
-    """The chosen action's number per row (-1: none), and the `Outcome`."""
+    """The chosen action's number per row (-1: none), and the `Outcome`.
+
+    closed: the action with the highest score, where it is permitted but not open to the case; -1 elsewhere.
+    """
 
     action: np.ndarray
     outcome: np.ndarray
+    closed: np.ndarray
 
 
 class Decided(NamedTuple):
@@ -67,7 +77,8 @@ class Decided(NamedTuple):
 class Chooser:
     """A strategy with everything its choice depends on, for encoded records.
 
-    floor: in internal sign, None where there is none. seed: of the draws of a stochastic strategy.
+    floor: in internal sign, None where there is none. support: which actions are open to a case, None where all are.
+    seed: of the draws of a stochastic strategy.
     """
 
     fitted: FittedModel
@@ -76,6 +87,7 @@ class Chooser:
     pricing: Pricing
     floor: float | None
     fallback: ActionLabel | None
+    support: Support | None
     seed: int
 
     @property
@@ -116,14 +128,27 @@ class Chooser:
         return np.where(choice.outcome == Outcome.BELOW_FLOOR, fallback, choice.action)
 
     def choose(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> Choice:
-        eligible = self._eligible(scored, permitted)
+        eligible = self._eligible(scored, encoded, permitted)
         action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
         if self.strategy.stochastic:
             action = self._drawn(np.where(eligible, scored.scores, 0.0), encoded, action)
         outcome = np.full(len(action), Outcome.CHOSEN)
+        is_open = self.supported(encoded).open
         outcome[~eligible.any(axis=1)] = Outcome.BELOW_FLOOR
+        outcome[~(permitted & is_open).any(axis=1)] = Outcome.NOT_SUPPORTED
         outcome[~permitted.any(axis=1)] = Outcome.NOT_ALLOWED
-        return Choice(np.where(outcome == Outcome.CHOSEN, action, -1), outcome)
+        wanted = permitted if self.floor is None else permitted & (scored.worst >= self.floor)
+        first = np.argmax(np.where(wanted, scored.scores, -np.inf), axis=1)
+        closed = wanted.any(axis=1) & ~is_open[np.arange(len(first)), first]
+        return Choice(np.where(outcome == Outcome.CHOSEN, action, -1), outcome, np.where(closed, first, -1))
+
+    def supported(self, encoded: Encoded) -> Supported:
+        """Which actions are open to each row; all of them where it is not known how the log's actions were chosen."""
+        logged = self.fitted.logging_policy
+        if logged is None:
+            shape = len(encoded.flags), len(self.fitted.action_labels)
+            return Supported(np.full(shape, np.nan), np.ones(shape, bool))
+        return (self.support or EVERYTHING).of(logged, self.fitted.schema, encoded)
 
     def probabilities(self, scored: Scored, encoded: Encoded) -> np.ndarray:
         """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
@@ -134,14 +159,15 @@ class Chooser:
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
         if not self.strategy.stochastic:
             return certain
-        weights = np.where(self._eligible(scored, permitted), scored.scores, 0.0)
+        weights = np.where(self._eligible(scored, encoded, permitted), scored.scores, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         drawn = (total > 0) & (outcome == Outcome.CHOSEN)[:, None]
         return np.where(drawn, weights / np.where(total > 0, total, 1.0), certain)
 
-    def _eligible(self, scored: Scored, permitted: np.ndarray) -> np.ndarray:
-        """The permitted actions whose worst plausible reward reaches the floor, [row, action]."""
-        return permitted if self.floor is None else permitted & (scored.worst >= self.floor)
+    def _eligible(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> np.ndarray:
+        """The permitted and open actions whose worst plausible reward reaches the floor, [row, action]."""
+        candidates = permitted & self.supported(encoded).open
+        return candidates if self.floor is None else candidates & (scored.worst >= self.floor)
 
     def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
         """A draw per row from its own bytes and the seed: the same record always gets the same answer."""

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from prudent.decide.completions import Completions, PriceTable
+from prudent.propensity import LoggingPolicy
 from prudent.table import ActionLabel, Log, Roles, Schema
 
 
@@ -56,6 +57,11 @@ class FittedModel(Protocol):
     def action_labels(self) -> tuple[ActionLabel, ...]: ...
     @property
     def roles(self) -> Roles: ...
+    @property
+    def logging_policy(self) -> LoggingPolicy | None:
+        """Which actions the log's cases got; None where that is not known."""
+        ...
+
     def read(self, frame: Any) -> Log:
         """Another table of decisions, read as the model's own log was."""
         ...

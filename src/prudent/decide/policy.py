@@ -17,6 +17,7 @@ from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.pricing import Pricing
 from prudent.decide.search import Search
 from prudent.decide.strategies import MaximumExpectedReward, Strategy
+from prudent.decide.support import Support
 from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
 from prudent.networks import MANY_ATTRIBUTES
 from prudent.table import ActionLabel
@@ -30,6 +31,7 @@ _RULES: dict[str, Rule] = {
     "doubt": number(0),
     "noise": number(0),
     "costs": optional(Rule("map action labels to numbers", lambda value: isinstance(value, Mapping))),
+    "support": optional(instance(Support, "a Support, e.g. Support(propensity=0.05)")),
     "search": optional(instance(Search, "a Search, e.g. Search()")),
     "seed": whole(),
 }
@@ -48,6 +50,8 @@ class Policy:
     noise: the same for the scatter of single outcomes around their price.
     costs: what taking an action costs, in reward units, by label. They weigh in the choice; rewards are reported
         without them.
+    support: an action is open to a case only if cases like it got it often enough, see `prudent.decide.Support`. None
+        opens every action of the log to every case.
     search: how hard to look for the worst plausible case. By default it is searched for where it decides (with a
         `Conservative` strategy, or a floor) and the table has at most 64 attributes: hundreds of cells that move freely
         add up to a record that no case resembles. `Search(steps=0)` only looks among the completions drawn.
@@ -62,6 +66,7 @@ class Policy:
     doubt: float = 0.0
     noise: float = 0.0
     costs: Mapping[ActionLabel, float] | None = None
+    support: Support | None = Support()
     search: Search | None = None
     seed: int = 0
 
@@ -124,7 +129,8 @@ class Policy:
     def chooser(self) -> Chooser:
         """Chooses for records that are already encoded."""
         floor = None if self.floor is None else self.fitted.sign * self.floor
-        return Chooser(self.fitted, self.strategy, self.caution, self.pricing, floor, self.fallback, self.seed)
+        parts = self.fitted, self.strategy, self.caution, self.pricing
+        return Chooser(*parts, floor, self.fallback, self.support, self.seed)
 
     def recommend(
         self,

@@ -1,16 +1,17 @@
 """A fitted model: what it learnt, with the columns and labels of the table it learnt from."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy
+from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy, Support
 from prudent.errors import InputProblem
 from prudent.models.fit_report import FitReport
 from prudent.models.storage import settings_to_json, write_folder
+from prudent.propensity import LoggingPolicy
 from prudent.table import ActionLabel, Log, Roles, Schema
 
 
@@ -31,11 +32,15 @@ class Fitted:
     roles: Roles = Roles()
     fingerprints: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     """Of the rows it was fitted on, sorted: so that an evaluation on the same rows can be refused."""
+    logging_policy: LoggingPolicy | None = None
+    """Which actions the log's cases got, for `prudent.decide.Support`; None opens every action to every case."""
 
     @classmethod
     def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> "Fitted":
-        seen = np.sort(log.fingerprints())
-        return cls(model, settings, log.schema, log.action_labels, log.minimize, report, log.roles, seen)
+        logged = LoggingPolicy.fit(log)
+        report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
+        facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
+        return cls(model, settings, *facts, logged)
 
     def read(self, frame: Any) -> Log:
         """Read another table of decisions, e.g. held-out ones, with the columns and actions of the model's log."""
@@ -66,6 +71,7 @@ class Fitted:
         doubt: float = 0.0,
         noise: float = 0.0,
         costs: Mapping[ActionLabel, float] | None = None,
+        support: Support | None = Support(),
         search: Search | None = None,
         seed: int = 0,
     ) -> Policy:
@@ -79,6 +85,7 @@ class Fitted:
             doubt=doubt,
             noise=noise,
             costs=costs,
+            support=support,
             search=search,
             seed=seed,
         )
@@ -98,7 +105,7 @@ class Fitted:
             "report": asdict(self.report),
             "roles": asdict(self.roles),
         }
-        write_folder(path, description, self.model, self.fingerprints)
+        write_folder(path, description, self.model, self.fingerprints, self.logging_policy)
 
     def __repr__(self) -> str:
         return (

@@ -16,7 +16,7 @@ from prudent.models.settings import Sizes
 from prudent.models.similarity import SPVAE
 from prudent.models.storage import damaged, filled, read_description
 from prudent.networks import Training, use_compilation_cache
-from prudent.propensity import PROPENSITIES
+from prudent.propensity import PROPENSITIES, LoggingPolicy
 from prudent.table import ActionLabel, Roles, Schema
 
 SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (CausalPVAE, SPVAE, CPVAE)}
@@ -44,8 +44,12 @@ def load(path: str | PathLike[str]) -> Fitted:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise damaged(folder / "model.json", f"{problem} is missing or wrong") from problem
-    model, seen = filled(blank, folder, file, digest)
-    return Fitted(model, settings, schema, labels, minimize, report, roles, seen)
+    model, seen, logged = filled(blank, folder, file, digest)
+    try:
+        logging_policy = LoggingPolicy.from_arrays(logged, schema, len(labels)) if logged else None
+    except (KeyError, ValueError) as problem:
+        raise damaged(folder / file, f"{problem} does not fit the model") from problem
+    return Fitted(model, settings, schema, labels, minimize, report, roles, seen, logging_policy)
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:

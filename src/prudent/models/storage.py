@@ -22,22 +22,34 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from prudent.errors import InputProblem
-from prudent.propensity import PROPENSITIES
+from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 4
+VERSION = 5
+READABLE = (4, 5)
+"""Version 4 has no logging policy."""
+LOGGING = "logging policy: "
 
 
-def write_folder(path: str | PathLike[str], description: dict[str, Any], model: eqx.Module, seen: np.ndarray) -> None:
+def write_folder(
+    path: str | PathLike[str],
+    description: dict[str, Any],
+    model: eqx.Module,
+    seen: np.ndarray,
+    logged: LoggingPolicy | None,
+) -> None:
     """Write a model to the folder `path`, replacing the model there.
 
-    description: everything about it that is not an array. seen: fingerprints of the rows it was fitted on.
+    description: everything about it that is not an array. seen: fingerprints of the rows it was fitted on. logged:
+    which actions their cases got.
     """
     folder = Path(path)
     require_model_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    data = save_arrays(_arrays(model) | {SEEN: seen})
+    logging_arrays = {} if logged is None else logged.to_arrays()
+    named = {LOGGING + name: np.ascontiguousarray(array) for name, array in logging_arrays.items()}
+    data = save_arrays(_arrays(model) | {SEEN: seen} | named)
     digest = hashlib.sha256(data).hexdigest()
     arrays = {"file": f"arrays-{digest[:16]}.safetensors", "sha256": digest}
     content = {"format": FORMAT, "version": VERSION, **description, "arrays": arrays}
@@ -84,10 +96,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise damaged(path, "it is not JSON") from problem
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputProblem(f"'{path}' was not written by prudent. Name a folder that 'prudent fit' made.")
-    if description.get("version") != VERSION:
+    if description.get("version") not in READABLE:
         raise InputProblem(
-            f"The model in '{folder}' has format version {description.get('version')!r}; this prudent reads version "
-            f"{VERSION}. Install the prudent that wrote it, or fit the model again."
+            f"The model in '{folder}' has format version {description.get('version')!r}; this prudent reads versions "
+            f"{READABLE[0]} to {VERSION}. Install the prudent that wrote it, or fit the model again."
         )
     return description
 
@@ -115,8 +127,9 @@ def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:
     return {jax.tree_util.keystr(path): np.array(leaf, order="C") for path, leaf in leaves}
 
 
-def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.ndarray]:
-    """The blank model with the stored arrays, and the fingerprints of the rows it was fitted on."""
+def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.ndarray, dict[str, np.ndarray]]:
+    """The blank model with the stored arrays, the fingerprints of the rows it was fitted on, and the arrays of the
+    logging policy."""
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise damaged(path, "its arrays file is missing")
@@ -145,7 +158,8 @@ def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.nd
     seen = arrays.get(SEEN)
     if seen is None or seen.dtype != np.uint64 or seen.ndim != 1:
         raise damaged(path, "it does not say which rows the model was fitted on")
-    return jax.tree_util.tree_map_with_path(fill, blank), seen
+    logged = {name.removeprefix(LOGGING): array for name, array in arrays.items() if name.startswith(LOGGING)}
+    return jax.tree_util.tree_map_with_path(fill, blank), seen, logged
 
 
 def damaged(path: Path, why: str) -> InputProblem:

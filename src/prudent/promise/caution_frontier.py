@@ -21,7 +21,7 @@ from prudent.promise.known_truth import KnownTruth
 from prudent.show import Picture, frontier_picture, frontier_text
 from prudent.table import Log
 
-OPTIONS = ("doubt", "noise", "costs", "search")
+OPTIONS = ("doubt", "noise", "costs", "support", "search")
 
 
 def _comparable(settings: Any) -> bool:
@@ -56,9 +56,9 @@ def frontier(
         same estimates, intervals and warnings; or cases whose true rewards are known.
     below: outcomes below this reward are the tail (with a minimised reward: above it). An outcome of a log includes its
         noise; a known truth has none.
-    policy_options: `doubt`, `noise`, `costs` and `search` of the policies. Cases are completed and priced once, and all
-        settings choose from the same prices; only with `search=Search()`, which a policy uses by default and the
-        frontier does not, each `Conservative` setting searches for its worst cases (slow).
+    policy_options: `doubt`, `noise`, `costs`, `support` and `search` of the policies. Cases are completed and
+        priced once, and all settings choose from the same prices; only with `search=Search()`, which a policy uses by
+        default and the frontier does not, each `Conservative` setting searches for its worst cases (slow).
     """
     check("frontier", _RULES, locals())
     must = "be a Log read with model.read(...), or a KnownTruth"

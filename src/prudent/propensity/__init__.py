@@ -23,10 +23,13 @@ from prudent.propensity.fitted_propensity import FLOOR as FLOOR
 from prudent.propensity.fitted_propensity import FittedPropensity as FittedPropensity
 from prudent.propensity.imputed_logistic import ImputedLogistic as ImputedLogistic
 from prudent.propensity.known import Known as Known
+from prudent.propensity.logging_policy import LoggingPolicy as LoggingPolicy
 from prudent.propensity.overlap import FEW_ROWS as FEW_ROWS
 from prudent.propensity.overlap import OUTSIDE_SUPPORT as OUTSIDE_SUPPORT
 from prudent.propensity.overlap import ActionOverlap as ActionOverlap
 from prudent.propensity.overlap import Overlap as Overlap
 from prudent.propensity.overlap import effective_sample_size as effective_sample_size
+from prudent.propensity.overlap import least_propensity as least_propensity
+from prudent.propensity.overlap import least_rows as least_rows
 from prudent.propensity.robust_logistic import RobustLogistic as RobustLogistic
 from prudent.propensity.stacked import Stacked as Stacked

@@ -1,16 +1,15 @@
 """A propensity for people who act on their best guess of the whole record."""
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from prudent.errors import check, whole
-from prudent.progress import tracked, working
+from prudent.progress import working
 from prudent.propensity.cross_fitting import across_folds, deal_folds, single_thread, with_row_limit
 from prudent.propensity.design_matrices import expected_table, numeric_table, standardised
-from prudent.propensity.fitted_propensity import FLOOR, FittedPropensity
-from prudent.propensity.robust_logistic import RobustLogistic
+from prudent.propensity.fitted_propensity import FittedPropensity
+from prudent.propensity.robust_logistic import RobustLogistic, chosen_by_log_loss
 from prudent.table import Log
 
 SELECTION_ROWS = 20_000  # the most rows on which the features and the penalty are chosen
@@ -47,22 +46,8 @@ class BestGuess:
                 guessed = standardised(expected_table(numeric_table(log), seed))
             gaps = standardised(~np.asarray(log.observed))
             tables = [guessed, np.concatenate([guessed, gaps], axis=1)] if gaps.shape[1] else [guessed]
-            table, penalty = _best_table_and_penalty(tables, actions, n_actions, seed)
+            sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:SELECTION_ROWS]
+            sampled = [table[sample] for table in tables]
+            best, penalty = chosen_by_log_loss(sampled, actions[sample], n_actions, PENALTIES)
+            table = tables[best]
             return FittedPropensity.of(log, across_folds(fold, with_row_limit(predict, seed)))
-
-
-def _best_table_and_penalty(
-    tables: list[np.ndarray], actions: np.ndarray, n_actions: int, seed: int
-) -> tuple[np.ndarray, float]:
-    """Those with the least log-loss on a quarter of the rows, learnt from the others."""
-    sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:SELECTION_ROWS]
-    held_out, fitted = sample[::4], np.delete(sample, np.s_[::4])
-    losses: dict[tuple[int, float], float] = {}
-    candidates = list(product(range(len(tables)), PENALTIES))
-    for at in tracked(len(candidates), "propensities, choosing the penalty"):
-        index, penalty = candidates[at]
-        model = RobustLogistic.fit(tables[index][fitted], actions[fitted], n_actions, penalty)
-        taken = model.probabilities(tables[index][held_out])[np.arange(len(held_out)), actions[held_out]]
-        losses[index, penalty] = float(-np.log(np.maximum(taken, FLOOR)).mean())
-    index, penalty = min(losses, key=lambda tried: losses[tried])
-    return tables[index], penalty

@@ -9,8 +9,28 @@ import numpy as np
 from prudent.show import plain_types
 from prudent.table import ActionLabel
 
-OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about the action for such a row
+OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about a treatment for such a row
 FEW_ROWS = 30  # with fewer rows an action's mean reward is anecdotal
+
+
+def least_propensity(actions: int) -> float:
+    """The share of similar cases that must have got an action for the log to tell its reward for such a case.
+
+    One in fifty; with more than ten actions a fifth of an equal share, so that no case is left without any.
+
+    >>> least_propensity(2), least_propensity(40)
+    (0.02, 0.005)
+    """
+    return min(0.02, 0.2 / actions)
+
+
+def least_rows(rewarded: int, actions: int) -> int:
+    """The rewards that the log must have of an action; in a small log half of an equal share.
+
+    >>> least_rows(1000, 3), least_rows(60, 3)
+    (30, 10)
+    """
+    return min(FEW_ROWS, int(rewarded / actions / 2))
 
 
 @dataclass(frozen=True)
@@ -19,8 +39,9 @@ class ActionOverlap:
 
     `smallest` and `first_percentile` are of the action's probability over every row (over the rows that took it when
     only logged probabilities are known). `effective_sample_size` is (Σw)²/Σw² over the rows that took it, w being the
-    inverse of its probability. `rows_outside` counts the rows whose probability of this action is below 0.01 (again,
-    only rows that took it when nothing else is known): there its reward is extrapolated, not learnt.
+    inverse of its probability. `rows_outside` counts the rows whose probability of this action is below
+    `least_propensity` (again, only rows that took it when nothing else is known): there its reward is
+    extrapolated, not learnt.
     """
 
     action: ActionLabel
@@ -35,7 +56,8 @@ class ActionOverlap:
 class Overlap:
     """Which actions and rows the log has evidence about; `verdicts` says it in sentences.
 
-    `rows_outside` counts rows outside common support: some action of the log has probability below 0.01 there.
+    `rows_outside` counts rows outside common support: some action of the log has a probability below
+    `least_propensity` there.
     """
 
     rows: int
@@ -53,18 +75,18 @@ def measure_overlap(
     taken: np.ndarray, probabilities: np.ndarray | None, actions: np.ndarray, labels: Sequence[ActionLabel]
 ) -> Overlap:
     """The overlap of a log, from the fields of a `FittedPropensity`."""
-    per_action = []
+    per_action, least = [], least_propensity(len(labels))
     for index, label in enumerate(labels):
         of_takers = taken[actions == index]
         known = of_takers if probabilities is None else probabilities[:, index]
-        per_action.append(_action_overlap(label, of_takers, known))
+        per_action.append(_action_overlap(label, of_takers, known, least))
     known = taken[:, None] if probabilities is None else probabilities
-    rows, outside = int((actions >= 0).sum()), int((known < OUTSIDE_SUPPORT).any(axis=1).sum())
+    rows, outside = int((actions >= 0).sum()), int((known < least).any(axis=1).sum())
     effective = effective_sample_size(1 / taken[actions >= 0])
     return Overlap(rows, tuple(per_action), effective, outside, _verdicts(rows, len(taken), per_action, effective))
 
 
-def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray) -> ActionOverlap:
+def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray, least: float) -> ActionOverlap:
     """From an action's probability in the rows that took it, and in all rows where it is known."""
     return ActionOverlap(
         action=label,
@@ -72,7 +94,7 @@ def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray
         smallest=float(known.min()) if len(known) else math.nan,
         first_percentile=float(np.quantile(known, 0.01)) if len(known) else math.nan,
         effective_sample_size=effective_sample_size(1 / of_takers),
-        rows_outside=int((known < OUTSIDE_SUPPORT).sum()),
+        rows_outside=int((known < least).sum()),
     )
 
 
@@ -83,7 +105,7 @@ def effective_sample_size(weights: np.ndarray) -> float:
 
 
 def _verdicts(rows: int, all_rows: int, actions: Sequence[ActionOverlap], effective: float) -> tuple[str, ...]:
-    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows)]
+    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows, len(actions))]
     if effective < rows / 2:
         sentences.append(
             f"Weighted by inverse propensity, the {rows} rows with an action have an effective sample size of about "
@@ -94,7 +116,7 @@ def _verdicts(rows: int, all_rows: int, actions: Sequence[ActionOverlap], effect
     )
 
 
-def _action_verdicts(overlap: ActionOverlap, all_rows: int) -> Iterator[str]:
+def _action_verdicts(overlap: ActionOverlap, all_rows: int, actions: int) -> Iterator[str]:
     if overlap.count < FEW_ROWS:
         times = "1 row" if overlap.count == 1 else f"{overlap.count} rows"
         yield f"Action '{overlap.action}' was taken in {times} only, so estimates of its reward rest on very little."
@@ -106,5 +128,6 @@ def _action_verdicts(overlap: ActionOverlap, all_rows: int) -> Iterator[str]:
     if overlap.rows_outside > 0.05 * all_rows:
         yield (
             f"For {overlap.rows_outside} of {all_rows} rows action '{overlap.action}' was almost never taken in similar"
-            f" cases (probability below {OUTSIDE_SUPPORT}), so its reward there is extrapolated."
+            f" cases (probability below {least_propensity(actions):.3g}): its reward there is extrapolated, and it is "
+            "not recommended to them."
         )

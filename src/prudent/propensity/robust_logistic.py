@@ -1,8 +1,13 @@
 """Logistic regression for actions of which a few were taken regardless of the record."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+
+from prudent.progress import tracked
+from prudent.propensity.fitted_propensity import FLOOR
 
 ROUNDS = 200
 
@@ -22,7 +27,9 @@ class RobustLogistic(NamedTuple):
     frequencies: np.ndarray
 
     @classmethod
-    def fit(cls, features: np.ndarray, actions: np.ndarray, n_actions: int, penalty: float) -> "RobustLogistic":
+    def fit(
+        cls, features: np.ndarray, actions: np.ndarray, n_actions: int, penalty: float, rounds: int = ROUNDS
+    ) -> "RobustLogistic":
         """Maximum likelihood of rule and shares together, with `penalty`/2 · Σ weights² over all rows."""
         from scipy.optimize import minimize
 
@@ -49,13 +56,30 @@ class RobustLogistic(NamedTuple):
             return float(value), np.concatenate(gradient)
 
         start = np.concatenate([np.zeros((width + 1) * n_actions), [2.0, 0.0, 0.0]])
-        optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
+        optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": rounds})
         return cls(*_unpacked(optimum.x, width, n_actions), frequencies)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
         """[row, action]."""
         rule = _softmax(features @ self.weights + self.intercept)
         return self.shares[0] * rule + self.shares[1] * self.frequencies + self.shares[2] / len(self.frequencies)
+
+
+def chosen_by_log_loss(
+    tables: Sequence[np.ndarray], actions: np.ndarray, n_actions: int, penalties: Sequence[float], rounds: int = ROUNDS
+) -> tuple[int, float]:
+    """The number of the table of features, and the penalty, with the least log-loss on every fourth row, learnt from
+    the others."""
+    every = np.arange(len(actions))
+    held_out, fitted = every[::4], np.delete(every, np.s_[::4])
+    losses: dict[tuple[int, float], float] = {}
+    candidates = list(product(range(len(tables)), penalties))
+    for at in tracked(len(candidates), "propensities, choosing the penalty"):
+        index, penalty = candidates[at]
+        model = RobustLogistic.fit(tables[index][fitted], actions[fitted], n_actions, penalty, rounds)
+        taken = model.probabilities(tables[index][held_out])[np.arange(len(held_out)), actions[held_out]]
+        losses[index, penalty] = float(-np.log(np.maximum(taken, FLOOR)).mean())
+    return min(losses, key=lambda tried: losses[tried])
 
 
 def _unpacked(point: np.ndarray, width: int, n_actions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

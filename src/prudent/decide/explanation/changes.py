@@ -20,12 +20,12 @@ def changes(subject: Subject) -> tuple[Change, ...]:
     turn that choice does not tell what would turn the advice.
     """
     chooser, observed = subject.chooser, subject.observed
-    first = int(np.argmax(subject.scored.scores))
+    first = int(np.argmax(np.where(subject.supported.open, subject.scored.scores, -np.inf)))
     if observed.all() or chooser.strategy.stochastic or subject.chosen != first:
         return ()
     labels, columns = chooser.fitted.action_labels, chooser.fitted.schema.columns
     points = turning_points(subject, subject.values, observed)
-    permitted = [point for point in points if subject.permitted[point.action]]
+    permitted = [point for point in points if subject.permitted[point.action] and subject.supported.open[point.action]]
     return tuple(
         Change(
             columns[point.attribute].name, where(columns[point.attribute], point), point.chance, labels[point.action]

@@ -1,5 +1,6 @@
 """From a case of an advice to its explanation."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from prudent.decide.explanation.changes import changes, measurements
 from prudent.decide.explanation.explanation import ActionPrice, Explanation
 from prudent.decide.explanation.reasons import Grounds, reason
 from prudent.decide.explanation.subject import Subject
-from prudent.show import Figures
+from prudent.decide.support import closed_words
+from prudent.show import Figures, plain_number
 
 RANGE = (0.05, 0.95)
 SIGNIFICANT = 7
@@ -22,7 +24,7 @@ def explain(subject: Subject) -> Explanation:
     chooser, scored, permitted = subject.chooser, subject.scored, subject.permitted
     fitted, labels = chooser.fitted, chooser.fitted.action_labels
     completions, table = chooser.pricing.detail(subject.values, subject.observed)
-    candidates = permitted if permitted.any() else np.ones(len(labels), bool)
+    candidates = next(some for some in (permitted & subject.supported.open, permitted, ~permitted) if some.any())
     best = int(np.argmax(np.where(candidates, scored.scores, -np.inf)))
     index = labels.index(subject.action) if subject.action in labels else best
     inside = np.asarray(chooser.plausible_set.inside(table))
@@ -84,6 +86,8 @@ def _prices(subject: Subject, table: PriceTable) -> tuple[ActionPrice, ...]:
             noise=None if noise is None else float(noise[at]),
             cost=float(costs[at]),
             allowed=bool(subject.permitted[at]),
+            open=bool(subject.supported.open[at]),
+            propensity=plain_number(subject.supported.propensity[at]),
             guaranteed_reward=bound if label == subject.action else None,
         )
         for at, label in enumerate(chooser.fitted.action_labels)
@@ -112,12 +116,21 @@ def _grounds(subject: Subject, index: int, prices: tuple[ActionPrice, ...]) -> G
         claims=sign * scored.scores,
         worst=sign * scored.worst,
         permitted=subject.permitted,
+        supported=subject.supported.open,
+        closed=partial(_closed, subject),
         reaches_floor=scored.worst >= (-np.inf if chooser.floor is None else chooser.floor),
         complete=bool(subject.observed.all()),
         floor=_floor(chooser),
         lowered=_lowered(chooser),
         figures=Figures.of(number for price in prices for number in (price.expected_reward, price.worst_reward)),
     )
+
+
+def _closed(subject: Subject, action: int) -> str:
+    fitted, support = subject.chooser.fitted, subject.chooser.support
+    assert fitted.logging_policy is not None  # otherwise nothing is closed
+    assert support is not None
+    return closed_words(fitted.logging_policy, support, fitted.action_labels, action, subject.supported.propensity)
 
 
 def _lowered(chooser: Chooser) -> str:

@@ -25,6 +25,8 @@ class ActionPrice:
     chance_best: the probability, given the gaps, that this action is the best one, after costs.
     doubt, noise: one standard deviation of the price itself, and of single outcomes around it; None where the model
         has none.
+    allowed, open: whether the case may get the action, and whether cases like it got it often enough.
+    propensity: the share of similar logged cases that got it; None where that is not known.
     guaranteed_reward: a bound that holds whatever the model believes; for the recommended action, if one was requested.
     """
 
@@ -39,6 +41,8 @@ class ActionPrice:
     noise: float | None = None
     cost: float = 0.0
     allowed: bool = True
+    open: bool = True
+    propensity: float | None = None
     guaranteed_reward: float | None = None
 
 

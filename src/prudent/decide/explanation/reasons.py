@@ -1,5 +1,6 @@
 """Why this action and not the next: one sentence per strategy, and one for a better-scored action that was barred."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,8 @@ class Grounds:
 
     scores: as the strategy gave them (higher is better, whatever the sign of the reward).
     claims: the scores in the user's sign, which are rewards where the strategy scores in reward units.
-    permitted, reaches_floor: True where the action may be taken, and where its worst plausible case is good enough.
+    permitted, supported, reaches_floor: True where the action may be taken, where cases like this one got it often
+        enough, and where its worst plausible case is good enough. closed: why it is not supported, in words.
     lowered: whether claims are after costs, or less doubt or noise, and so differ from the rewards reported.
     """
 
@@ -26,6 +28,8 @@ class Grounds:
     claims: np.ndarray
     worst: np.ndarray
     permitted: np.ndarray
+    supported: np.ndarray
+    closed: Callable[[int], str]
     reaches_floor: np.ndarray
     complete: bool
     floor: float | None
@@ -34,7 +38,7 @@ class Grounds:
 
     @property
     def open(self) -> np.ndarray:
-        return self.permitted & self.reaches_floor
+        return self.permitted & self.supported & self.reaches_floor
 
     def name(self, index: int) -> str:
         return one_line(self.labels[index])
@@ -53,6 +57,9 @@ def reason(grounds: Grounds, chosen: bool, fallback: str | None) -> tuple[str, i
     """The deciding comparison, and the action compared with. `chosen`: by the strategy, not referred or fallen back."""
     if not grounds.permitted.any():
         return "No action is allowed for this case.", None
+    if not (grounds.permitted & grounds.supported).any():
+        best = int(np.argmax(np.where(grounds.permitted, grounds.scores, -np.inf)))
+        return f"No action that is allowed is open to this case: {grounds.closed(best)}.", None
     if not chosen:
         return _below_floor(grounds, fallback), None
     rival = grounds.best_of(grounds.open)
@@ -66,7 +73,7 @@ def reason(grounds: Grounds, chosen: bool, fallback: str | None) -> tuple[str, i
 
 
 def _below_floor(grounds: Grounds, fallback: str | None) -> str:
-    best = int(np.argmax(np.where(grounds.permitted, grounds.scores, -np.inf)))
+    best = int(np.argmax(np.where(grounds.permitted & grounds.supported, grounds.scores, -np.inf)))
     sentence = (
         f"No action's worst plausible case reaches the floor of {grounds.figures(grounds.floor)}; "
         f"the best candidate, {grounds.name(best)}, could be as bad as {grounds.figures(grounds.worst[best])}."
@@ -79,6 +86,8 @@ def _alone(grounds: Grounds) -> str:
         return f"{grounds.name(grounds.about)} is the only action in the log."
     if grounds.permitted.sum() == 1:
         return f"{grounds.name(grounds.about)} is the only action allowed for this case."
+    if (grounds.permitted & grounds.supported).sum() == 1:
+        return f"{grounds.name(grounds.about)} is the only action that cases like this one got often enough."
     return (
         f"{grounds.name(grounds.about)} is the only action whose worst plausible case, "
         f"{grounds.figures(grounds.worst[grounds.about])}, reaches the floor of {grounds.figures(grounds.floor)}."
@@ -88,6 +97,8 @@ def _alone(grounds: Grounds) -> str:
 def _barred(grounds: Grounds, index: int) -> str:
     if not grounds.permitted[index]:
         return f"{grounds.name(index)} scores higher but is not allowed for this case."
+    if not grounds.supported[index]:
+        return f"{grounds.closed(index)}; it would score higher."
     return (
         f"{grounds.name(index)} scores higher but could be as bad as {grounds.figures(grounds.worst[index])}, "
         f"beyond the floor of {grounds.figures(grounds.floor)}."

@@ -7,6 +7,7 @@ import numpy as np
 from prudent.decide.choice import Chooser, Scored
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
+from prudent.decide.support import Supported
 from prudent.table import ActionLabel
 
 
@@ -15,7 +16,7 @@ class Subject:
     """One encoded record and the advice for it.
 
     row: in the table that was asked about; `measuring`, where it was asked for, is of that whole table.
-    scored: of this row alone. chosen: the number of the action that the strategy chose, -1 for none.
+    scored, supported: of this row alone. chosen: the number of the action that the strategy chose, -1 for none.
     """
 
     chooser: Chooser
@@ -26,6 +27,7 @@ class Subject:
     action: ActionLabel | None
     chosen: int
     permitted: np.ndarray
+    supported: Supported
     status: Status
     flags: str
     guaranteed_reward: float | None

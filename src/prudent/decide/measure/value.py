@@ -96,7 +96,8 @@ def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | No
     `cases` is a frame of any common kind, or an encoded one. `costs` are what measuring costs, in reward units, by
     column name. The gain of a `Conservative` policy is in its worst case, that of a `TailAverse` one in the mean of
     its tail, that of any other in expected reward. Prices are what the policy chooses from: net of the costs of
-    actions, and of doubt. A floor and permissions do not enter.
+    actions, and of doubt. Actions that are not open to the case (`prudent.decide.Support`) are left out; a floor and
+    permissions do not enter.
     """
     chooser = getattr(policy, "chooser", None)
     require(isinstance(chooser, Chooser), "value_of_measuring", "policy", "be a policy, see model.policy", policy)
@@ -127,7 +128,7 @@ def turning_points(policy: Asks, values: np.ndarray, observed: np.ndarray) -> tu
     gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`.
     """
     chooser, encoded = policy.chooser, Encoded(np.asarray(values)[None], np.asarray(observed)[None], [""])
-    chosen = int(np.argmax(chooser.score(encoded).scores[0]))
+    chosen = int(np.argmax(_open_scores(chooser, encoded)[0]))
     valued = next(iter(_valued(chooser, encoded)))
     gains, drawn, weights = jax.tree.map(
         lambda leaf: np.asarray(leaf)[0], (valued.gains, valued.values, valued.weights)
@@ -181,24 +182,33 @@ def _valued(chooser: Chooser, encoded: Encoded) -> Iterator[_Valued]:
     asked = _Asked(chooser.caution, strategy, chooser.plausible_set, _attributes(schema))
     searched = np.full(len(encoded.flags), np.nan, np.float32)
     if pricing.searched and strategy.needs_worst_case:
-        searched = chooser.score(encoded).scores.max(axis=1).astype(np.float32)
-    done = 0
+        searched = _open_scores(chooser, encoded).max(axis=1).astype(np.float32)
+    is_open, done = chooser.supported(encoded).open, 0
     for values, observed in wider.chunks(encoded, "value of measuring"):
-        now = searched[np.minimum(done + np.arange(len(values)), len(searched) - 1)]
-        yield _program(pricing.model, asked, values, observed, jnp.asarray(now), wider.uniforms)
+        at = np.minimum(done + np.arange(len(values)), len(searched) - 1)
+        now = jnp.asarray(searched[at]), jnp.asarray(is_open[at])
+        yield _program(pricing.model, asked, values, observed, *now, wider.uniforms)
         done += len(values)
 
 
 @eqx.filter_jit
-def _program(model: Model, asked: _Asked, values: Array, observed: Array, searched: Array, uniforms: Array) -> _Valued:
-    def one(values: Array, observed: Array, searched: Array) -> _Valued:
+def _program(
+    model: Model, asked: _Asked, values: Array, observed: Array, searched: Array, is_open: Array, uniforms: Array
+) -> _Valued:
+    def one(values: Array, observed: Array, searched: Array, is_open: Array) -> _Valued:
         completions, table = price_draws(model, values, observed, uniforms, False)
         net = asked.caution.net(table)
-        draws = Draws(completions.values[1:], PriceTable(net.prices[1:], net.log_weights[1:], net.log_density[1:]))
+        # an action that is not open never pays, whatever is found
+        prices = jnp.where(is_open[None, :], net.prices, jnp.min(net.prices))
+        draws = Draws(completions.values[1:], PriceTable(prices[1:], net.log_weights[1:], net.log_density[1:]))
         gains = record_gains(draws, asked.attributes, asked.strategy, asked.plausible, searched)
         return _Valued(gains, draws.values, draws.weights)
 
-    return jax.vmap(one)(values, observed, searched)
+    return jax.vmap(one)(values, observed, searched, is_open)
+
+
+def _open_scores(chooser: Chooser, encoded: Encoded) -> np.ndarray:
+    return np.where(chooser.supported(encoded).open, chooser.score(encoded).scores, -np.inf)
 
 
 def _attributes(schema: Schema) -> Attributes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.evaluation.decisions import referred_rows
-from prudent.propensity import OUTSIDE_SUPPORT, FittedPropensity
+from prudent.propensity import FittedPropensity, least_propensity
 from prudent.table import label_text
 
 HEAVIEST = 0.01  # the share of rows called the heaviest
@@ -30,7 +30,7 @@ class Support:
     fifth_percentile: float
     outside: float
     action: str | None
-    threshold: float = OUTSIDE_SUPPORT
+    threshold: float
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WeightHistogram:
 
 def support(propensity: FittedPropensity, probabilities: np.ndarray, weights: np.ndarray) -> Support:
     """From the policy's probabilities [row, action], NaN in rows decided as logged, and its weights."""
-    decided = ~referred_rows(probabilities)
+    decided, least = ~referred_rows(probabilities), least_propensity(len(propensity.action_labels))
     if propensity.probabilities is not None:
         rows, actions = np.nonzero(probabilities > 0)
         likely, mass = propensity.probabilities[rows, actions], probabilities[rows, actions]
@@ -57,15 +57,15 @@ def support(propensity: FittedPropensity, probabilities: np.ndarray, weights: np
         rows = np.flatnonzero(decided & (weights > 0))
         likely, actions, mass = propensity.taken[rows], propensity.actions[rows], weights[rows]
     if not len(rows):
-        return Support(math.nan, math.nan, math.nan, math.nan if decided.any() else 0.0, None)
+        return Support(math.nan, math.nan, math.nan, math.nan if decided.any() else 0.0, None, least)
     order = np.argsort(likely, kind="stable")
     reached = np.cumsum(mass[order])
     at = np.minimum(np.searchsorted(reached, np.array([0.0, 0.01, 0.05]) * reached[-1]), len(order) - 1)
     smallest, first, fifth = map(float, likely[order[at]])
-    outside = np.where(likely < OUTSIDE_SUPPORT, mass, 0.0)
+    outside = np.where(likely < least, mass, 0.0)
     of_action = np.bincount(actions, outside, len(propensity.action_labels))
     wanted = label_text(propensity.action_labels[int(np.argmax(of_action))]) if of_action.any() else None
-    return Support(smallest, first, fifth, float(outside.sum() / reached[-1] * decided.mean()), wanted)
+    return Support(smallest, first, fifth, float(outside.sum() / reached[-1] * decided.mean()), wanted, least)
 
 
 def heaviest_share(weights: np.ndarray) -> float:
