@@ -22,7 +22,7 @@ from prudent.errors import InputProblem
 from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, SavedColumns, saved_columns
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
-from prudent.table import Log, take_rows
+from prudent.table import Log, OddCellsProblem, take_rows
 
 HELD_OUT = 0.2
 """The share of rows that --hold-out keeps out of the fit."""
@@ -81,7 +81,7 @@ def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: b
         require_table_destination(str(hold_out))
         refuse_to_overwrite({"--hold-out": hold_out}, options.table, options.kinds_file)
     settings = model.settings(options.propensity is not None)
-    log = options.log()
+    log = _log(options)
     _require_same_columns(out, log, places.force)
     if hold_out is not None:
         log, later = log.split(1 - HELD_OUT, seed=model.seed)
@@ -126,6 +126,12 @@ def _differences(saved: SavedColumns, new: SavedColumns) -> list[str]:
             more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
             differences.append(f"{has} {', '.join(listed[:NAMES_SHOWN])}{more}")
     return differences
+def _log(options: LogOptions) -> Log:
+    try:
+        return options.log()
+    except OddCellsProblem as problem:
+        mended = options.with_options(problem.options).as_command()
+        raise InputProblem(f"{problem}\nTo see the log read so: prudent inspect {mended}") from problem
 
 
 def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions) -> Section:

@@ -10,7 +10,10 @@ from prudent.errors import InputProblem
 from prudent.models import require_fittable, reward_scale
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, inspection_sections, plain_types
-from prudent.table import Log, gap_patterns
+from prudent.table import Log, OddCellsProblem, gap_patterns, log_findings
+
+MOST_MENDS = 3
+"""Mending a column's odd cells can show others in it, but seldom twice."""
 
 
 def inspect_table(options: LogOptions, json_file: Path | None) -> None:
@@ -27,9 +30,15 @@ def inspect_table(options: LogOptions, json_file: Path | None) -> None:
 
 
 def inspection_facts(options: LogOptions) -> Facts:
-    """What is known about a log before anything is fitted; `problems` are the reasons why fitting would refuse."""
-    log = options.log()
-    problems, overlap = _problems(log), None
+    """What is known about a log before anything is fitted; `problems` are the reasons why fitting would refuse.
+
+    A column with odd cells is shown as it would be with the options that mend it.
+    """
+    mended, odd = _mended(options)
+    log = mended.log()
+    findings = log_findings(log)
+    proposed = mended.with_options(finding.option for finding in findings)
+    problems, overlap = [*map(str, odd), *_problems(log)], None
     try:
         overlap = (Known() if options.propensity else Boosted()).fit(log).overlap().to_dict()
     except InputProblem as problem:
@@ -50,8 +59,27 @@ def inspection_facts(options: LogOptions) -> Facts:
             "common": [{"missing": [names[i] for i in missing], "rows": rows} for missing, rows in gaps.common],
         },
         "overlap": overlap,
+        "odd_cells": [plain_types(cells) for problem in odd for cells in problem.found],
+        "findings": [plain_types(finding) for finding in findings],
+        "proposed": None if proposed == options else f"prudent inspect {proposed.as_command()}",
         "problems": problems,
     }
+
+
+def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsProblem]]:
+    """Options with which the log can be read, and the problems with odd cells that they solve."""
+    odd: list[OddCellsProblem] = []
+    for _ in range(MOST_MENDS):
+        try:
+            options.log()
+        except OddCellsProblem as problem:
+            if not all(cells.options for cells in problem.found):
+                raise
+            odd.append(problem)
+            options = options.with_options(problem.options)
+        else:
+            break
+    return options, odd
 
 
 def _problems(log: Log) -> list[str]:

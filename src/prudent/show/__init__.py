@@ -24,6 +24,7 @@ from prudent.show.frontier import frontier_picture as frontier_picture
 from prudent.show.frontier import frontier_series as frontier_series
 from prudent.show.frontier import frontier_text as frontier_text
 from prudent.show.inspection import inspection_sections as inspection_sections
+from prudent.show.inspection import log_text as log_text
 from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types

@@ -11,26 +11,42 @@ NAMES_SHOWN = 6
 
 
 def inspection_sections(log: Facts) -> Iterator[Section]:
-    columns = [
-        (column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in log["columns"]
-    ]
-    described = counted(len(columns), "column describes", "columns describe")
-    yield Section(
-        introduction=(
-            f"{log['table']}: {counted(log['rows'], 'row')}, {log['rewarded']:,} with action and reward; {described} "
-            "the case.",
-        )
-    )
-    table = TextTable(("column", "kind", "gaps", "values"), columns, words=("column", "kind", "values"))
-    yield Section("Columns", table)
+    yield Section(introduction=(f"{log['table']}: {_size(log)}",))
+    yield Section("Columns", _column_table(log))
     yield _gaps(log)
     yield _actions(log)
     if log["overlap"] is not None:
         yield Section("Can the log answer?", points=tuple(log["overlap"]["verdicts"]))
+    seen = [finding["sentence"] for finding in log["findings"] if finding["sentence"] not in log["notes"]]
+    if seen:
+        yield Section("Look at these columns", points=tuple(seen))
     if log["notes"]:
         yield Section("Notes", points=tuple(log["notes"]))
     if log["problems"]:
         yield Section("Problems", points=tuple(log["problems"]))
+    if log["proposed"] is not None:
+        yield Section("With everything that is proposed above", sentences=(log["proposed"],))
+
+
+def log_text(log: Facts) -> str:
+    """What `print(log)` shows: size, columns, actions and notes, never a row."""
+    headings = ("action", "rows", "share", "mean reward")
+    actions = TextTable(headings, [_action_cells(action, log["rewarded"], None)[:4] for action in log["actions"]])
+    notes = [f"- {note}" for note in log["notes"]]
+    parts = [_size(log), _column_table(log).text(), actions.text(), *(["\n".join(notes)] if notes else [])]
+    return "\n\n".join(parts)
+
+
+def _size(log: Facts) -> str:
+    described = counted(len(log["columns"]), "column describes", "columns describe")
+    return f"{counted(log['rows'], 'row')}, {log['rewarded']:,} with action and reward; {described} the case."
+
+
+def _column_table(log: Facts) -> TextTable:
+    rows = [
+        (column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in log["columns"]
+    ]
+    return TextTable(("column", "kind", "gaps", "values"), rows, words=("column", "kind", "values"))
 
 
 def _gaps(log: Facts) -> Section:

@@ -153,13 +153,20 @@ def _read_separated(file: Path, written: TextFormat) -> tuple[pl.DataFrame, list
 def _decimal_notes(frame: pl.DataFrame) -> list[str]:
     """Where some columns have decimal commas, a point elsewhere may separate thousands."""
     commas = [cells.name for cells in frame if cells.dtype == pl.String and best_reading(without_gaps(cells)) == COMMA]
-    points = [cells.name for cells in frame if cells.dtype == pl.Float64]
+    points = [cells.name for cells in frame if cells.dtype == pl.Float64 and _may_be_thousands(cells)]
     if not commas or not points:
         return []
     return [
         f"Numbers have decimal commas in {count_and_names(commas)} and decimal points in {count_and_names(points)}; if "
         f"the points separate thousands, read the file with decimal=',' or --decimal ,"
     ]
+
+
+def _may_be_thousands(cells: pl.Series) -> bool:
+    """Whether all numbers have up to three decimals, and some have all three, as 1.234 would."""
+    thousands = (cells * 1000).drop_nulls().filter(cells.drop_nulls().is_finite())
+    whole = bool(((thousands - thousands.round()).abs() < 1e-6).all())
+    return whole and bool((thousands.round() % 10 != 0).any())
 
 
 def _numbers_despite_marks(cells: pl.Series, reading: str = "") -> pl.Series:

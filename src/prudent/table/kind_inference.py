@@ -147,11 +147,13 @@ def _inferred_text(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote
     if distinct == 2 and tuple(sorted(labels.unique().to_list(), key=truth_order)) in TRUTHS:
         return fit_label_column(name, cells, "boolean")[0], notes
     units = unit_note(name, labels)
-    if units is None and (
-        distinct == len(labels) >= FEWEST_ROWS or (is_named_as_identifier(name) and distinct > MOST_CATEGORIES)
+    if (
+        units is None
+        and not _are_sentences(labels)
+        and (distinct == len(labels) >= FEWEST_ROWS or (is_named_as_identifier(name) and distinct > MOST_CATEGORIES))
     ):
         raise _identifier(name, distinct, len(labels), "categorical")
-    if distinct > MOST_CATEGORIES and distinct > len(labels) / 2:
+    if distinct == len(labels) >= FEWEST_ROWS or (distinct > MOST_CATEGORIES and distinct > len(labels) / 2):
         if units is not None:
             raise ColumnDropped(name, f"{units}: dropped.", f"{units}: dropped.")
         way_out = "turn it into categories, numbers or dates like 2024-03-01"
@@ -167,6 +169,12 @@ def _inferred_text(name: str, cells: pl.Series) -> tuple[Column, list[ColumnNote
     if units is not None:
         notes.append(ColumnNote(name, f"Column '{name}' {units}: read as categories.", f"{units}: read as categories."))
     return column, notes + many
+
+
+def _are_sentences(labels: pl.Series) -> bool:
+    """Whether the labels have three words and more on average, as no key has."""
+    words = labels.str.count_matches(r"\p{L}+").mean()
+    return isinstance(words, float) and words >= 3
 
 
 def _identifier(name: str, distinct: int, rows: int, kind: str) -> ColumnDropped:

@@ -31,7 +31,7 @@ _SPLIT_RULES = {"share": number(0, 1, "()"), "seed": whole()}
 _ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """Logged decisions in encoded space; arrays are read-only.
 
@@ -64,6 +64,15 @@ class Log:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Log: {count_rows(len(self))}, {int(self.rewarded.sum())} with action and reward, "
+            f"{len(self.schema)} columns, {len(self.action_labels)} actions>"
+        )
+
+    def __str__(self) -> str:
+        return str(self.summary())
 
     @property
     def sign(self) -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prudent.show import log_text, plain_types
 from prudent.table.role_columns import ActionLabel
 
 
@@ -26,10 +27,13 @@ class ActionSummary:
 
 @dataclass(frozen=True)
 class LogSummary:
-    """Rows, features, actions and notes of a log."""
+    """Rows, features, actions and notes of a log; `print` shows them, and never a row."""
 
     rows: int
     rewarded: int
     columns: tuple[ColumnSummary, ...]
     actions: tuple[ActionSummary, ...]
     notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return log_text(plain_types(self))

@@ -10,7 +10,7 @@ from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, as_numbers, label_text, natural_order, row_name, stray_count
 from prudent.table.columns import Column
 from prudent.table.frames import Table
-from prudent.table.missing_codes import missing_codes
+from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
 from prudent.table.odd_cells import OddCells, OddCellsProblem, read_both
 from prudent.table.reading_notes import number_notes, spelling_notes
@@ -100,7 +100,9 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     numbers = read_numbers(table, name, "reward")
     cells = table.cells(name)
     infinite = int(np.isinf(numbers).sum())
-    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + _code_notes(name, cells)
+    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + [
+        code.sentence for code in _codes(cells)
+    ]
     notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
     if not np.isfinite(finite).any():
@@ -108,8 +110,18 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     return finite, notes
 
 
-def _code_notes(name: str, cells: pl.Series) -> list[str]:
-    return [code.sentence for code in missing_codes(Column(name, "real", reading=_reading(cells)), cells)]
+def role_codes(table: Table, roles: Roles) -> list[MissingCode]:
+    """Codes for gaps among the rewards and the actions that are numbers."""
+    columns = [table.cells(name) for name in (roles.action, roles.reward)]
+    numeric = [cells for cells in columns if cells.dtype != pl.Boolean and not cells.dtype.is_temporal()]
+    return [code for cells in numeric for code in _codes(cells)]
+
+
+def _codes(cells: pl.Series) -> list[MissingCode]:
+    numbers = as_numbers(cells, _reading(cells))
+    return (
+        [] if stray_count(cells, numbers) else missing_codes(Column(cells.name, "real", reading=_reading(cells)), cells)
+    )
 
 
 def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -141,13 +153,13 @@ def read_actions(table: Table, name: str) -> tuple[pl.Series, list[str]]:
     if cells.dtype == pl.Boolean:
         return cells, []
     if not cells.dtype.is_float():
-        return cells, _code_notes(name, cells)
+        return cells, [code.sentence for code in _codes(cells)]
     cells = cells.set(cells.is_infinite().fill_null(False), None)
     if bool((cells == cells.round()).all()) and not bool((cells.abs() > 2**53).any()):
         cells = cells.cast(pl.Int64)
-        return cells, _code_notes(name, cells)
+        return cells, [code.sentence for code in _codes(cells)]
     _refuse_a_measurement(cells)
-    return cells, _code_notes(name, cells)
+    return cells, [code.sentence for code in _codes(cells)]
 
 
 def _refuse_a_measurement(cells: pl.Series) -> None:

@@ -1,0 +1,182 @@
+"""Columns that would not be known when deciding: the action or the outcome in disguise, or made after the decision."""
+
+import re
+
+import numpy as np
+
+from prudent.table.columns import Column
+from prudent.table.finding import Finding
+from prudent.table.log import Log
+from prudent.table.one_column import (
+    Windows,
+    area_under_curve,
+    auc_fit,
+    average_ranks,
+    class_accuracy,
+    matched_share,
+    rank_fit,
+)
+
+AFTER = "made after the decision"
+MOST_ROWS = 4000
+FEWEST_ROWS = 30
+FEWEST_OTHERS = 10
+"""Rows outside the most frequent action or outcome that are needed before anything is said about it."""
+DECIDES = 0.97
+SAME = 0.995
+PREDICTS = 0.95
+EXPECTED_IF_UNRELATED = 12.0
+"""Cells that must be expected under an action before their absence means something: a chance of 1 in 160,000."""
+
+_AFTERWARDS = re.compile(
+    r"(?i)discharge|death|deceased|\bdied\b|readmi|mortality|follow.?up|length.of.stay|\blos\b|outcome|complication"
+)
+_BEFORE = re.compile(r"(?i)prior|previous|before|history|family|father|mother|last|baseline|risk")
+_DECISION_DATE = re.compile(
+    r"(?i)admi|visit|decision|treat|enrol|baseline|index|inclusion|prescri|seen|aufnahme|encounter"
+)
+
+
+def leaks(log: Log) -> list[Finding]:
+    """At most one finding per column; rows beyond a few thousand are sampled."""
+    rows = np.flatnonzero(log.actions >= 0)
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+    if len(rows) < FEWEST_ROWS:
+        return []
+    sample = log.take(rows)
+    found = []
+    for position, column in enumerate(log.schema.columns):
+        values, observed = sample.values[:, position], sample.observed[:, position]
+        finding = (
+            _action_leak(column, values, observed, sample)
+            or _outcome_leak(column, values, observed, sample)
+            or _later_date(log, position)
+            or _named_afterwards(column.name)
+        )
+        found += [] if finding is None else [finding]
+    return found
+
+
+# --- the action ---
+
+
+def _action_leak(column: Column, values: np.ndarray, observed: np.ndarray, log: Log) -> Finding | None:
+    actions, count = log.actions, len(log.action_labels)
+    if len(actions) - np.bincount(actions, minlength=count).max() < FEWEST_OTHERS:
+        return None
+    action, name = log.roles.action, column.name
+    if _is_relabelled(values, observed, actions):
+        return Finding.to_ignore(name, "copy of the action", f"is the action '{action}' under another name")
+    only = _only_under_some_actions(observed, log)
+    if only is not None:
+        return Finding.to_ignore(name, AFTER, f"{only}, so it may be made after the decision", certain=False)
+    accuracy = class_accuracy(Windows.of(values, observed), actions, count)
+    if accuracy.skill >= DECIDES:
+        seen = (
+            f"decides the action '{action}': it alone tells the action in {_percent(accuracy.right)} of the rows "
+            f"({_percent(accuracy.guessed)} by guessing), so it is made after the decision, or similar cases never got "
+            "different actions"
+        )
+        return Finding.to_ignore(name, "decides the action", seen)
+    return None
+
+
+def _is_relabelled(values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> bool:
+    if observed.sum() < max(FEWEST_ROWS, 0.5 * len(observed)):
+        return False
+    codes = np.unique(values[observed], return_inverse=True)[1]
+    few = len(np.unique(codes)) <= 2 * len(np.unique(actions))
+    return few and matched_share(codes, actions[observed]) >= SAME
+
+
+def _only_under_some_actions(observed: np.ndarray, log: Log) -> str | None:
+    """Where a column is filled in under some actions, and never under others although many cells were expected."""
+    rows = np.bincount(log.actions, minlength=len(log.action_labels))
+    filled = np.bincount(log.actions[observed], minlength=len(rows))
+    expected = rows * observed.mean()
+    never = (filled <= 0.01 * rows) & (expected >= EXPECTED_IF_UNRELATED)
+    if not never.any() or filled.sum() < FEWEST_OTHERS:
+        return None
+    names = ", ".join(f"'{log.action_labels[code]}'" for code in np.flatnonzero(never)[:3])
+    return (
+        f"is filled in for {filled[~never].sum()} of {rows[~never].sum()} rows with other actions, but for "
+        f"{filled[never].sum()} of {rows[never].sum()} with {names}"
+    )
+
+
+# --- the outcome ---
+
+
+def _outcome_leak(column: Column, values: np.ndarray, observed: np.ndarray, log: Log) -> Finding | None:
+    known = log.rewarded
+    if known.sum() < FEWEST_ROWS:
+        return None
+    rewards, values, observed = log.rewards[known], values[known], observed[known]
+    outcomes, codes = np.unique(rewards, return_inverse=True)
+    if len(outcomes) < 2 or len(rewards) - np.bincount(codes).max() < FEWEST_OTHERS:
+        return None
+    reward, name = log.roles.reward, column.name
+    filled = _only_with_some_outcomes(observed, rewards)
+    if filled is not None:
+        seen = f"is filled in depending on '{reward}' (AUC {filled:.3f}), so it may be made after the decision"
+        return Finding.to_ignore(name, AFTER, seen, certain=False)
+    windows = Windows.of(values, observed)
+    if len(outcomes) == 2:
+        fit, measure = auc_fit(windows, codes.astype(float)), "AUC"
+    else:
+        fit, measure = rank_fit(windows, average_ranks(rewards)), "R²"
+    if fit < PREDICTS:
+        return None
+    seen = (
+        f"predicts the outcome '{reward}' almost perfectly by itself ({measure} {fit:.3f}), as only the outcome could"
+    )
+    return Finding.to_ignore(name, "predicts the outcome", seen)
+
+
+def _only_with_some_outcomes(observed: np.ndarray, rewards: np.ndarray) -> float | None:
+    few = min(int(observed.sum()), int((~observed).sum()))
+    if few < FEWEST_OTHERS:
+        return None
+    area = area_under_curve(rewards, observed)
+    return max(area, 1 - area) if max(area, 1 - area) >= PREDICTS else None
+
+
+# --- time ---
+
+
+def _later_date(log: Log, position: int) -> Finding | None:
+    """A date that nearly always follows another column's that is named as the date of the decision."""
+    columns = log.schema.columns
+    if columns[position].kind != "date" or _DECISION_DATE.search(columns[position].name):
+        return None
+    for at, other in enumerate(columns):
+        if other.kind != "date" or not _DECISION_DATE.search(other.name):
+            continue
+        both = log.observed[:, position] & log.observed[:, at]
+        if both.sum() < FEWEST_ROWS:
+            continue
+        later = _days(columns[position], log.values[both, position]) > _days(other, log.values[both, at]) + 0.5
+        if later.mean() >= PREDICTS:
+            seen = f"is later than '{other.name}' in {_percent(float(later.mean()))} of the rows"
+            seen += ", so it may be made after the decision"
+            return Finding.to_ignore(columns[position].name, AFTER, seen, certain=False)
+    return None
+
+
+def _days(column: Column, values: np.ndarray) -> np.ndarray:
+    # encoded in single precision: right to about a tenth of a day
+    return values.astype(np.float64) * column.scale + column.location
+
+
+def _named_afterwards(name: str) -> Finding | None:
+    words = re.sub(r"[\W_]+", " ", re.sub(r"([a-z])([A-Z])", r"\1 \2", name))
+    found = _AFTERWARDS.search(words)
+    if found is None or _BEFORE.search(words):
+        return None
+    seen = f"may be made after the decision, by its name ('{found[0]}')"
+    return Finding.to_ignore(name, AFTER, seen, certain=False)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
