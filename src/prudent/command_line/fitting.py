@@ -126,6 +126,8 @@ def _differences(saved: SavedColumns, new: SavedColumns) -> list[str]:
             more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
             differences.append(f"{has} {', '.join(listed[:NAMES_SHOWN])}{more}")
     return differences
+
+
 def _log(options: LogOptions) -> Log:
     try:
         return options.log()

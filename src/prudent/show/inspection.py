@@ -8,6 +8,7 @@ from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 
 NAMES_SHOWN = 6
+COLUMNS_PRINTED = 40
 
 
 def inspection_sections(log: Facts) -> Iterator[Section]:
@@ -32,9 +33,10 @@ def log_text(log: Facts) -> str:
     """What `print(log)` shows: size, columns, actions and notes, never a row."""
     headings = ("action", "rows", "share", "mean reward")
     actions = TextTable(headings, [_action_cells(action, log["rewarded"], None)[:4] for action in log["actions"]])
-    notes = [f"- {note}" for note in log["notes"]]
-    parts = [_size(log), _column_table(log).text(), actions.text(), *(["\n".join(notes)] if notes else [])]
-    return "\n\n".join(parts)
+    hidden = len(log["columns"]) - COLUMNS_PRINTED
+    columns = _column_table(log, COLUMNS_PRINTED).text() + (f"\n… and {hidden} more columns" if hidden > 0 else "")
+    notes = "\n".join(f"- {note}" for note in log["notes"])
+    return "\n\n".join(part for part in (_size(log), columns, actions.text(), notes) if part)
 
 
 def _size(log: Facts) -> str:
@@ -42,10 +44,9 @@ def _size(log: Facts) -> str:
     return f"{counted(log['rows'], 'row')}, {log['rewarded']:,} with action and reward; {described} the case."
 
 
-def _column_table(log: Facts) -> TextTable:
-    rows = [
-        (column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in log["columns"]
-    ]
+def _column_table(log: Facts, most: int | None = None) -> TextTable:
+    shown = log["columns"][:most]
+    rows = [(column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in shown]
     return TextTable(("column", "kind", "gaps", "values"), rows, words=("column", "kind", "values"))
 
 

@@ -10,9 +10,9 @@ from prudent.table.one_column import matched_share
 MOST_ROWS = 2000
 MOST_COLUMNS = 200
 FEWEST_ROWS = 30
-FEWEST_OTHERS = 10
+FEWEST_OTHERS = 5
 SAME = 0.995
-GLANCE, PROMISING = 200, 0.8
+GLANCE, PROMISING = 300, 0.8
 CLOSE = 0.02
 """Numbers count as equal up to another unit within this share of a standard deviation."""
 
@@ -56,30 +56,34 @@ def _same_share(first: np.ndarray, second: np.ndarray, labels: bool) -> float:
     """The share of rows in which one column follows from the other, both ways."""
     if len(first) < FEWEST_ROWS:
         return 0.0
-    compare = _matched if labels or _has_few_values(first) else _on_a_line
-    # most pairs differ so much that a few rows show it
-    if len(first) > 2 * GLANCE and compare(first[:GLANCE], second[:GLANCE]) < PROMISING:
-        return 0.0
-    return compare(first, second)
+    matched = _matched(first, second) if _values_repeat(first) and _values_repeat(second) else 0.0
+    return matched if labels or matched >= SAME else max(matched, _on_a_line(first, second))
 
 
-def _has_few_values(numbers: np.ndarray) -> bool:
+def _values_repeat(numbers: np.ndarray) -> bool:
+    """Where values do not repeat, that each has one partner means nothing."""
     return len(np.unique(numbers)) * 5 <= len(numbers)
 
 
 def _matched(first: np.ndarray, second: np.ndarray) -> float:
     one, codes = np.unique(first, return_inverse=True)
     other, partners = np.unique(second, return_inverse=True)
-    if len(one) * 5 > len(first) or abs(len(one) - len(other)) > 0.1 * len(one) + 1:
-        return 0.0
     # where hardly any row differs from the most common one, anything matches
     common = min(np.bincount(codes).max(), np.bincount(partners).max())
-    return matched_share(codes, partners) if len(first) - common >= FEWEST_OTHERS else 0.0
+    if abs(len(one) - len(other)) > 0.1 * len(one) + 1 or len(first) - common < FEWEST_OTHERS:
+        return 0.0
+    # columns of one content have hardly more pairs of values than values
+    pairs = len(np.unique(codes * len(other) + partners))
+    return matched_share(codes, partners) if pairs <= 1.5 * max(len(one), len(other)) + 10 else 0.0
 
 
 def _on_a_line(first: np.ndarray, second: np.ndarray) -> float:
     """The share of rows near the line through most of the points; a few wrong rows do not tilt it."""
-    if first.std() == 0 or second.std() == 0 or abs(np.corrcoef(first, second)[0, 1]) < 0.9:
+    glance = slice(GLANCE)
+    if first[glance].std() == 0 or second[glance].std() == 0:
+        return 0.0
+    # most pairs differ so much that a few rows show it
+    if abs(np.corrcoef(first[glance], second[glance])[0, 1]) < PROMISING:
         return 0.0
     kept = np.ones(len(first), dtype=bool)
     errors = np.zeros(len(first))

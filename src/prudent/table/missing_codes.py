@@ -107,13 +107,14 @@ def _codes_above(values: np.ndarray, counts: np.ndarray, codes: frozenset[float]
 
 
 def _isolated(values: np.ndarray, counts: np.ndarray, start: int) -> bool:
-    """Whether the values from `start` are repeated and far from those before: beyond half their range and every step
-    between them; or a spike, farther away than the steps near it and much more frequent than its neighbours."""
+    """Whether the values from `start` are repeated and far from those before: by half their range and five times every
+    step between them; or a spike, farther away than the steps near it and much more frequent than its neighbours.
+    """
     rest, rows = values[:start], int(counts[start:].sum())
     if len(rest) < 2 or rows < FEWEST_ROWS:
         return False
     gap, steps = values[start] - rest[-1], np.diff(rest)
-    if gap > 0.5 * (rest[-1] - rest[0]) and gap > 3 * steps.max():
+    if gap > 0.5 * (rest[-1] - rest[0]) and gap > 5 * steps.max():
         return True
     near = len(rest) // 2
     usual = counts[:start][near:].mean()

@@ -27,13 +27,13 @@ def one_spelling(cells: pl.Series) -> tuple[pl.Series, dict[str, list[str]]]:
     for fold, rows, label in zip(folded(counts[cells.name]), counts["rows"], labels, strict=True):
         groups.setdefault(fold, []).append((rows, label))
     several = [
-        [label for _, label in sorted(group, key=lambda pair: (-pair[0], natural_order(pair[1])))]
-        for group in groups.values()
+        [label for _, label in sorted(group, key=lambda pair: (-pair[0], natural_order(pair[1]), pair[1]))]
+        for _, group in sorted(groups.items())
         if len(group) > 1
     ]
     if not several:
         return cells, {}
-    others = {kept: sorted(rest, key=natural_order) for kept, *rest in several}
+    others = {kept: sorted(rest) for kept, *rest in several}
     instead = {other: kept for kept, rest in others.items() for other in rest}
     return as_labels(cells).replace(instead), others
 
