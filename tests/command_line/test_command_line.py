@@ -370,7 +370,7 @@ def test_what_to_measure_and_what_it_costs(run):
     assert table_of(out)["measure_next"].null_count() == 12
 
 
-def test_held_out_decisions_choose_and_guarantee(run):
+def test_held_out_decisions_choose_and_guarantee(run, folder):
     code, _, error = recommend(run, "--guarantee", "log.csv", "--confidence", 0.6)
     assert code == 2
     assert "fitted on these rows" in error
@@ -392,12 +392,30 @@ def test_held_out_decisions_choose_and_guarantee(run):
         *("--strategy", "expected", "--below", -5, "--json", "-"),
     )
     expected = next(policy for policy in json.loads(facts)["policies"] if policy["name"] == "expected")
-    line = next(line for line in error.splitlines() if line.startswith("MaximumExpectedReward"))
-    assert f"{expected['value']['value']:.3f}" in line
-    assert f"{expected['tail_share']['high']:.2%}" in line
+
+    def of_expected(error: str) -> str:
+        return next(line for line in error.splitlines() if "MaximumExpectedReward()" in line)
+
+    # for cases with the gaps of the held-out decisions themselves, these are evaluated as they are
+    decided = pl.read_csv(folder / "later.csv", infer_schema=False).filter(
+        pl.col("dose").is_not_null() & (pl.col("outcome") != "n/a")
+    )
+    decided.drop("dose", "outcome", "chance").write_csv(folder / "as_later.csv")
+    _, _, same = run("recommend", "model", "as_later.csv", "--out", "-", "--completions", 8, *chosen, 0.9)
+    assert f"{expected['value']['value']:.3f}" in of_expected(same)
+    assert f"{expected['tail_share']['high']:.2%}" in of_expected(same)
+    assert "0% of the recorded cells of the held-out decisions were hidden" in same
+    # other cases have other gaps, and the decisions are evaluated with these
+    assert of_expected(error) != of_expected(same)
+    assert "those of the 12 cases" in error
     code, out, error = recommend(run, *chosen, 0.001)
     assert (code, out) == (2, "")
     assert "below -5 within 0.1%" in error
+    unread = pl.read_csv(folder / "later.csv", infer_schema=False).with_columns(pl.lit("").alias("weight"))
+    unread.write_csv(folder / "unweighed.csv")
+    code, out, error = recommend(run, "--held-out", "unweighed.csv", "--below", -5, "--limit", 0.9)
+    assert (code, out) == (2, "")
+    assert "Column 'weight'" in error
 
 
 @pytest.mark.parametrize(

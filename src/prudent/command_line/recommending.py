@@ -79,7 +79,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     fitted = load(model)
     frame = read_with_notes(table, extras.written)[0]
     kept = kept_columns(table, frame, extras.keep, extras.written)
-    policy = _policy(fitted, options, extras)
+    policy = _policy(fitted, options, extras, frame)
     bounds = None
     if extras.guarantee is not None:
         later = fitted.read(read_with_notes(extras.guarantee, extras.written)[0])
@@ -93,7 +93,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     _explain(advice, extras, to_stderr=out == STANDARD_OUTPUT)
 
 
-def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions) -> Policy:
+def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases: pl.DataFrame) -> Policy:
     limit = extras.limit
     if limit is None:
         return options.policy(fitted)
@@ -101,6 +101,7 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions) -> Po
         fitted,
         fitted.read(read_with_notes(limit.log, extras.written)[0]),
         below=limit.below,
+        cases=cases,
         completions=options.completions,
         seed=options.seed,
         **{name: value for name, value in options.scoring_options().items() if value is not None},

@@ -3,6 +3,7 @@
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit
 from prudent.evaluation.decisions import LOGGED as LOGGED
+from prudent.evaluation.decisions import MaskedPolicy as MaskedPolicy
 from prudent.evaluation.decisions import policy_probabilities as policy_probabilities
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis as Diagnosis
 from prudent.evaluation.effects.effect_estimates import Effects as Effects

@@ -1,6 +1,7 @@
 """What each policy would do on the rows of a log: probabilities of every action, however the policy is given."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,21 @@ from prudent.evaluation.cross_fitting import CrossFittedPolicy
 from prudent.models import align_log, require_same_actions
 from prudent.table import ActionLabel, Encoded, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
-Decider: TypeAlias = Policy | CrossFittedPolicy | Callable[[Any], Any]
+
+@dataclass(frozen=True, eq=False)
+class MaskedPolicy:
+    """A policy that sees only some cells of the rows it is evaluated on, as if the others had been missing for it.
+
+    What was done is as likely as it was, given all that was known: propensities and prices use the whole records.
+
+    shown: [row, attribute], for every row of the log given to `evaluate` and in the order of the model's schema.
+    """
+
+    policy: Policy
+    shown: np.ndarray
+
+
+Decider: TypeAlias = Policy | CrossFittedPolicy | MaskedPolicy | Callable[[Any], Any]
 """A policy of prudent, or any function from a frame of cases to decisions: one label per row (empty: refer), the
 `Advice` of a policy, or probabilities, as an array [row, action] in the order of the log's labels or a frame with one
 column per action."""
@@ -21,14 +36,18 @@ SUM_OFF = 1e-4  # probabilities in single precision sum to one only approximatel
 SAME = 1e-6  # probabilities in single precision that differ by less are the same
 
 
-def decisions(policies: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:
-    """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN."""
-    modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy)}
-    decided = dict(zip(modelled, _of_policies(list(modelled.values()), log), strict=True))
+def decisions(policies: Mapping[str, Decider], log: Log, used: np.ndarray) -> dict[str, np.ndarray]:
+    """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN.
+
+    used: which rows of the log that the user gave are in `log`.
+    """
+    modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy | MaskedPolicy)}
+    decided = dict(zip(modelled, _of_policies(list(modelled.values()), log, used), strict=True))
     for name, policy in policies.items():
         if isinstance(policy, CrossFittedPolicy):
-            decided[name] = _mixed([_of_policies([part], log)[0] for part in policy.policies], policy.unseen(log))
-        elif not isinstance(policy, Policy):
+            parts = [_of_policies([part], log, used)[0] for part in policy.policies]
+            decided[name] = _mixed(parts, policy.unseen(log))
+        elif not isinstance(policy, Policy | MaskedPolicy):
             require(callable(policy), "evaluate", "policies", "hold policies or functions of a frame", policy)
             decided[name] = _answered(name, policy(log.cases()), log)
     return {name: decided[name] for name in policies}
@@ -71,15 +90,25 @@ def _as_done(probabilities: np.ndarray, actions: np.ndarray) -> np.ndarray:
     return np.where(referred_rows(probabilities)[:, None], done, probabilities)
 
 
-def _of_policies(policies: Sequence[Policy], log: Log) -> list[np.ndarray]:
-    """Policies may be of several models; those of one model share its completions and prices."""
+def _of_policies(policies: Sequence[Policy | MaskedPolicy], log: Log, used: np.ndarray) -> list[np.ndarray]:
+    """Policies may be of several models; those of one model that see the same share its completions and prices."""
+    groups: dict[tuple[int, int | None], list[int]] = {}
+    for index, given in enumerate(policies):
+        shown = id(given.shown) if isinstance(given, MaskedPolicy) else None
+        groups.setdefault((id(_unmasked(given).fitted), shown), []).append(index)
     decided: dict[int, np.ndarray] = {}
-    for fitted in {id(policy.fitted): policy.fitted for policy in policies}.values():
-        indices = [index for index, policy in enumerate(policies) if policy.fitted is fitted]
-        require_same_actions(fitted, log)
-        chosen = policy_probabilities([policies[index] for index in indices], align_log(log, fitted).encoded)
-        decided |= dict(zip(indices, chosen, strict=True))
+    for indices in groups.values():
+        first, several = policies[indices[0]], [_unmasked(policies[index]) for index in indices]
+        require_same_actions(several[0].fitted, log)
+        encoded = align_log(log, several[0].fitted).encoded
+        if isinstance(first, MaskedPolicy):
+            encoded = encoded.masked(first.shown[used])
+        decided |= dict(zip(indices, policy_probabilities(several, encoded), strict=True))
     return [decided[index] for index in range(len(policies))]
+
+
+def _unmasked(policy: Policy | MaskedPolicy) -> Policy:
+    return policy.policy if isinstance(policy, MaskedPolicy) else policy
 
 
 def policy_probabilities(policies: Sequence[Policy], encoded: Encoded) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 from prudent.decide import FittedModel, Policy
 from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
 from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
-from prudent.evaluation.decisions import LOGGED, Decider, as_logged, constant, decisions
+from prudent.evaluation.decisions import LOGGED, Decider, MaskedPolicy, as_logged, constant, decisions
 from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.intervals import Interval, Student
@@ -92,7 +92,7 @@ def evaluate(
         priced, price_warnings = _default_prices(model, log, used, threshold, seed)
     else:
         priced, price_warnings = prices_from(prices, log, used, threshold, seed, "evaluate")
-    chosen = {**decisions(named, log), LOGGED: as_logged(log), **_constants(named, log)}
+    chosen = {**decisions(named, log, used), LOGGED: as_logged(log), **_constants(named, log)}
     settings = EvaluationSettings(tuple(estimators), interval, float(confidence), below, float(worst_share))
     return Evaluation(log, tuple(named), chosen, fitted, priced, settings, (*notes, *leaks, *price_warnings))
 
@@ -107,7 +107,8 @@ def _named(policies: Decider | Mapping[str, Decider]) -> dict[str, Decider]:
 
 
 def _models(named: Mapping[str, Decider]) -> list[FittedModel]:
-    return list({id(one.fitted): one.fitted for one in named.values() if isinstance(one, Policy)}.values())
+    given = (one.policy if isinstance(one, MaskedPolicy) else one for one in named.values())
+    return list({id(one.fitted): one.fitted for one in given if isinstance(one, Policy)}.values())
 
 
 def _only_model(named: Mapping[str, Decider], models: Sequence[FittedModel]) -> FittedModel | CrossFitted | None:

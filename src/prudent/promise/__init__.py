@@ -5,6 +5,7 @@ from prudent.promise.caution_frontier import Frontier as Frontier
 from prudent.promise.caution_frontier import frontier as frontier
 from prudent.promise.caution_settings import DEFAULT_SETTINGS as DEFAULT_SETTINGS
 from prudent.promise.caution_settings import families as families
+from prudent.promise.caution_settings import mildest as mildest
 from prudent.promise.certificate import Certificate as Certificate
 from prudent.promise.certificate import ObservedShare as ObservedShare
 from prudent.promise.certificate import certified as certified
@@ -14,3 +15,4 @@ from prudent.promise.conformal_quantile import conformal_quantile as conformal_q
 from prudent.promise.conformal_quantile import fewest_rows as fewest_rows
 from prudent.promise.frontier_points import Point as Point
 from prudent.promise.known_truth import KnownTruth as KnownTruth
+from prudent.promise.matching_gaps import matching_gaps as matching_gaps

@@ -13,6 +13,12 @@ DEFAULT_SETTINGS: tuple[Strategy, ...] = (
 )
 
 
+def mildest(settings: Sequence[Strategy], among: Sequence[int]) -> int:
+    """Of some settings, by index, the one nearest to the plain expected reward; of equals, the first."""
+    plain = (MaximumExpectedReward,)
+    return min(among, key=lambda index: (not isinstance(settings[index], plain), -settings[index].boldness))
+
+
 def families(settings: Sequence[Strategy]) -> list[list[int]]:
     """Indices of settings that differ in one number only, each family from its most to its least careful setting.
 

@@ -77,10 +77,26 @@ def significance_alone(families: Sequence[Sequence[int]], confidence: float) -> 
 def chosen_sentence(
     strategy: Strategy, mean: float, share: float, passed: int, tail: str, limit: float, confidence: float
 ) -> str:
+    which = f"has the best mean reward ({mean:.4g}) of the {passed} settings" if passed > 1 else "is the only setting"
     return (
-        f"{strategy} has the best mean reward ({mean:.4g}) of the {passed} settings whose share of outcomes {tail} is "
-        f"at most {100 * limit:.3g}% with {confidence:.0%} confidence; its estimated share is {share:.2%}."
+        f"{strategy} {which} whose share of outcomes {tail} is at most {100 * limit:.3g}% with {confidence:.0%} "
+        f"confidence; its estimated share is {share:.2%}."
     )
+
+
+def tie_sentence(tied: int, alike: int, settings: int) -> str:
+    """Why this one, where others do as well; empty where it stands alone.
+
+    tied: how many settings have this mean reward. alike: how many decide every held-out row as it does.
+    """
+    if tied < 2:
+        return ""
+    if alike == settings:
+        return (
+            f" All {settings} settings decide these rows alike, so caution changes nothing here: the mildest is chosen."
+        )
+    why = "decide these rows alike" if alike == tied else "do equally well on these rows"
+    return f" {tied} of them {why}: the mildest is chosen."
 
 
 def nothing_sentence(

@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 
 from prudent.decide import Policy, Strategy
-from prudent.evaluation import Estimate, Student, Terms, as_share, estimate_columns, evaluate, worst_mean
+from prudent.evaluation import (
+    Estimate,
+    MaskedPolicy,
+    Student,
+    Terms,
+    as_share,
+    estimate_columns,
+    evaluate,
+    worst_mean,
+)
 from prudent.promise.certificate import ObservedShare
-from prudent.promise.known_truth import KnownTruth, true_rewards
+from prudent.promise.known_truth import KnownTruth, true_decisions
 from prudent.propensity import effective_sample_size
 from prudent.table import Log
 
@@ -24,6 +33,7 @@ class Point:
     tail_share: the share of outcomes beyond the threshold. worst_mean: the mean of the worst 5 % of outcomes (CVaR).
     effective_sample_size: the number of equally weighted rows that know as much about this setting as the log does.
     tail_sample_size: the same for the tail share, smaller where bad outcomes weigh more than others.
+    alike: all settings that decide every row as this one does, itself included.
     """
 
     strategy: Strategy
@@ -32,6 +42,7 @@ class Point:
     worst_mean: Estimate
     effective_sample_size: float
     tail_sample_size: float
+    alike: tuple[str, ...] = ()
 
     @property
     def observed_share(self) -> ObservedShare:
@@ -49,15 +60,17 @@ class Point:
             **estimate_columns("worst_mean", self.worst_mean),
             "effective_sample_size": self.effective_sample_size,
             "tail_sample_size": self.tail_sample_size,
+            "alike": list(self.alike or (repr(self.strategy),)),
         }
 
 
 def points_on_log(
-    policies: Sequence[Policy], log: Log, below: float, seed: int
+    policies: Sequence[Policy], log: Log, below: float, seed: int, shown: np.ndarray | None = None
 ) -> tuple[tuple[Point, ...], tuple[str, ...]]:
-    """Points with the numbers of `evaluate`, and its notes."""
+    """Points with the numbers of `evaluate`, and its notes; `shown`: the cells of the log that policies may see."""
     named = {repr(policy.strategy): policy for policy in policies}
-    evaluation = evaluate(named, log, below=below, confidence=CONFIDENCE, worst_share=WORST_SHARE, seed=seed)
+    judged = named if shown is None else {name: MaskedPolicy(policy, shown) for name, policy in named.items()}
+    evaluation = evaluate(judged, log, below=below, confidence=CONFIDENCE, worst_share=WORST_SHARE, seed=seed)
     points = {
         name: Point(
             policy.strategy,
@@ -66,6 +79,7 @@ def points_on_log(
             evaluation.worst_mean(name),
             effective_sample_size(evaluation.evidence(name).weights),
             evaluation.tail_rows(name),
+            tuple(other for other in evaluation.alike(name) if other in named),
         )
         for name, policy in named.items()
     }
@@ -74,18 +88,25 @@ def points_on_log(
 
 def points_on_truth(policies: Sequence[Policy], truth: KnownTruth, below: float) -> tuple[Point, ...]:
     """Points from true rewards: every case counts once, and nothing is estimated but the mean over cases."""
-    sign = policies[0].fitted.sign
+    sign, chances = policies[0].fitted.sign, true_decisions(policies, truth)
+    names, rewards = [repr(policy.strategy) for policy in policies], np.asarray(truth.rewards, np.float64)
     return tuple(
-        _point(policy.strategy, rewards, below, sign)
-        for policy, rewards in zip(policies, true_rewards(policies, truth), strict=True)
+        _point(
+            policy.strategy,
+            np.sum(own * rewards, axis=1),
+            below,
+            sign,
+            tuple(name for name, other in zip(names, chances, strict=True) if np.array_equal(own, other)),
+        )
+        for policy, own in zip(policies, chances, strict=True)
     )
 
 
-def _point(strategy: Strategy, rewards: np.ndarray, below: float, sign: float) -> Point:
+def _point(strategy: Strategy, rewards: np.ndarray, below: float, sign: float, alike: tuple[str, ...]) -> Point:
     rows, tail = len(rewards), (sign * rewards < sign * below) * 1.0
     worst = worst_mean(np.ones(rows), sign * rewards, WORST_SHARE)
     terms = [Terms.mean(rewards), Terms.mean(tail), worst if sign > 0 else -worst]
     mean, share, worst_reward = Student().estimates(terms, confidence=CONFIDENCE)
     # every case counts once, so the counts are exact: the standard error may not lower them
     exact = replace(as_share(replace(share, error=0.0), rows, CONFIDENCE), error=share.error)
-    return Point(strategy, mean, exact, worst_reward, float(rows), float(rows))
+    return Point(strategy, mean, exact, worst_reward, float(rows), float(rows), alike)

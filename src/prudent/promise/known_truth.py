@@ -23,8 +23,8 @@ class KnownTruth:
     rewards: np.ndarray
 
 
-def true_rewards(policies: Sequence[Policy], truth: KnownTruth) -> list[np.ndarray]:
-    """What each policy of one model earns in each case, in the log's units and sign."""
+def true_decisions(policies: Sequence[Policy], truth: KnownTruth) -> list[np.ndarray]:
+    """What each policy of one model decides in these cases: probabilities [row, action] in the order of the rewards."""
     fitted = policies[0].fitted
     encoded = fitted.schema.encode(truth.cases)
     rewards = np.asarray(truth.rewards, np.float64)
@@ -32,4 +32,4 @@ def true_rewards(policies: Sequence[Policy], truth: KnownTruth) -> list[np.ndarr
     valid = rewards.shape == shape and shape[0] > 0 and bool(np.isfinite(rewards).all())
     must = f"be finite numbers of shape {shape}, one per case and action of the log"
     require(valid, "KnownTruth", "rewards", must, rewards.shape)
-    return [np.sum(chances * rewards, axis=1) for chances in policy_probabilities(policies, encoded)]
+    return policy_probabilities(policies, encoded)

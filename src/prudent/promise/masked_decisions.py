@@ -56,15 +56,15 @@ class MaskedDecisions:
         return np.array([self.known_scores[key] for key in keys])[place.reshape(-1)]
 
     def _new_scores(self, rows: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        values, actions = np.where(observed, self.log.values[rows], 0), self.log.actions[rows]
-        encoded = Encoded(values, observed, [""] * len(rows))
+        taken = self.log.take(rows)
+        encoded, actions = taken.encoded.masked(observed), taken.actions
         anything = np.ones((len(rows), len(self.log.action_labels)), bool)
         chooser = self.policy.chooser
         chosen = chooser.choose(chooser.score(encoded), encoded, anything).action
         agreed, scores = chosen == actions, np.full(len(rows), np.nan)
         if agreed.any():
-            predicted = self.predict(values[agreed], observed[agreed], actions[agreed])
-            scores[agreed] = (predicted.low - self.log.rewards[rows[agreed]]) / predicted.spread
+            predicted = self.predict(encoded.values[agreed], observed[agreed], actions[agreed])
+            scores[agreed] = (predicted.low - taken.rewards[agreed]) / predicted.spread
         return scores
 
     def predict(self, values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> PredictedReward:

@@ -11,15 +11,19 @@ TEXT_WIDTH = 120  # room for all columns side by side
 
 
 def frontier_text(frontier: Facts) -> str:
-    """One line per setting: mean ± standard error, and the upper end of the tail share's interval; then the notes."""
+    """One line per setting: mean ± standard error, and the upper end of the tail share's interval; then the notes.
+
+    Settings that decide every row alike share a line.
+    """
     headings = "setting", "mean reward", frontier["tail"], "at most", "worst 5 %", "effective\nsample size"
-    table = TextTable(headings, [_cells(point) for point in frontier["points"]])
+    first = [point for point in frontier["points"] if point["alike"][0] == point["strategy"]]
+    table = TextTable(headings, [_cells(point) for point in first])
     return "\n".join([table.text(TEXT_WIDTH), *frontier["notes"]])
 
 
 def _cells(point: Facts) -> tuple[str, ...]:
     return (
-        point["strategy"],
+        ", ".join(point["alike"]),
         _with_error(point, "mean_reward", ".3f"),
         _with_error(point, "tail_share", ".2%"),
         _written(point["tail_share_high"], ".2%"),

@@ -42,6 +42,11 @@ class Encoded:
     flags: list[str]
     notes: tuple[str, ...] = ()
 
+    def masked(self, shown: np.ndarray) -> "Encoded":
+        """The same records with only some of their cells; a gap stays a gap."""
+        observed = self.observed & shown
+        return Encoded(np.where(observed, self.values, 0), observed, self.flags)
+
 
 @dataclass(frozen=True)
 class Schema:
