@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -357,6 +358,17 @@ def test_explanations_as_a_page_and_as_json(run, folder):
     explained = json.loads((folder / "cases.json").read_text())
     assert len(explained) == 10
     assert explained[0]["prices"][0]["action"] == 10
+    assert explained[0]["label"] is None
+
+
+def test_explanations_carry_the_kept_columns(run, folder):
+    _, _, error = recommend(run, "--keep", "patient", "--keep", "site", "--explain", 2)
+    assert "patient 0001" in error
+    recommend(run, "--keep", "patient", "--keep", "site", "--explain", 3, "--explain-to", "kept.html")
+    headings = re.findall("<h1[^>]*>([^<]*)</h1>", (folder / "kept.html").read_text())
+    sites = pl.read_csv(folder / "cases.csv")["site"].head(3).to_list()
+    for number, (heading, site) in enumerate(zip(headings, sites, strict=True)):
+        assert f"patient {number:04d}, site {site}" in heading
 
 
 def test_what_to_measure_and_what_it_costs(run):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import COMPLETIONS
+from scipy.stats import norm
 
 from prudent.decide import (
     ActionPrice,
@@ -34,9 +35,11 @@ from prudent.decide.explanation import changes as change_module
 from prudent.decide.explanation import explaining
 from prudent.decide.explanation.changes import where
 from prudent.decide.explanation.explaining import quantiles
-from prudent.decide.explanation.explanation import Measurement
+from prudent.decide.explanation.explanation import Influence, Measurement
+from prudent.decide.explanation.influences import influences
 from prudent.show import Area, Box, Point, Text, explanations_page, percent
-from prudent.show.explanation.text import change_sentences, figures, measuring_sentences, price_columns
+from prudent.show.explanation.figures import case_figures as figures
+from prudent.show.explanation.text import change_sentences, measuring_sentences, price_columns
 from prudent.table import Column
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -206,7 +209,7 @@ def test_complete_and_empty_records(advice: Advice):
     assert empty.observed == {}
     assert "average case" in str(empty)
     for explained in (complete, empty):
-        assert "<h2>What is known</h2>" in explained.html()
+        assert "<h2>What matters most for this advice</h2>" in explained.html()
         ElementTree.fromstring(explained.picture().svg())
 
 
@@ -310,7 +313,7 @@ def test_text_page_and_json_agree(explained: Explanation):
     figure = figures(explained.to_dict())
     assert stored == explained.to_dict()
     for price in stored["prices"]:
-        for name in ("expected_reward", "worst_reward", "low_reward", "high_reward"):
+        for name in ("expected_reward", "worst_reward", "low_reward", "high_reward", "outcome_low", "outcome_high"):
             assert figure(price[name]) in text
             assert figure(price[name]) in page
         assert percent(price["chance_best"]) in text
@@ -321,8 +324,9 @@ def test_text_page_and_json_agree(explained: Explanation):
     for name, value in (stored["observed"] | stored["most_likely"]).items():
         shown = f"{value:.4g}" if isinstance(value, float) and name in stored["most_likely"] else value
         shown = f"{value:.7g}" if isinstance(value, float) and name in stored["observed"] else shown
-        assert f"{name} = {shown}" in text
-        assert str(shown) in page
+        known = f"{name}: {shown}" if name in stored["observed"] else f"{name}: missing, most likely {shown}"
+        assert known in text
+        assert known.removeprefix(f"{name}: ") in page
 
 
 def test_json_has_plain_types_only(explained: Explanation):
@@ -407,6 +411,94 @@ def test_what_would_change_it_and_what_to_measure_in_words(explained: Explanatio
     assert "heart_rate" in advised.html()
     (sentence,) = measuring_sentences(replace(advised, measure_next=None).to_dict())
     assert "heart_rate" not in sentence
+
+
+def wide(explained: Explanation, count: int) -> Explanation:
+    """The same case with many more known attributes."""
+    known = [f"lab {at}" for at in range(count)]
+    more = tuple(Influence(name, known=True, action=explained.action, lead=explained.lead) for name in known)
+    return replace(explained, observed=dict.fromkeys(known, 1.5), most_likely={}, worst_case={}, influences=more)
+
+
+@pytest.mark.parametrize("count", [3, 8, 9, 60])
+def test_eight_attributes_are_shown_and_the_rest_is_folded_away(explained: Explanation, count: int):
+    many = wide(explained, count)
+    page, folded = many.html(), max(count - 8, 0)
+    before, _, inside = page.partition("<details>")
+    assert before.count("lab ") == min(count, 8)
+    assert inside.count("lab ") == folded
+    assert page.count("<details>") == (folded > 0)
+    assert str(many).count("lab ") == min(count, 8)
+    assert (f"and {folded} more" in str(many)) == (folded > 0)
+    assert "open" not in re.findall("<details([^>]*)>", page)
+
+
+def test_influences_are_what_hiding_each_known_cell_does(causal: Any, cases: pd.DataFrame):
+    advice = advise(causal, cases)
+    row = gappy(advice)
+    explained = advice[row].explain()
+    about, rival = (causal.action_labels.index(label) for label in (explained.about, explained.runner_up))
+    known = {one.attribute: one for one in explained.influences if one.known}
+    assert set(known) == set(explained.observed)
+    assert {one.attribute for one in explained.influences if not one.known} == set(explained.most_likely)
+    for name, influence in known.items():
+        without = advise(causal, cases.iloc[[row]].assign(**{name: None}))
+        expected = without.scored.expected[0]
+        assert influence.lead == pytest.approx(expected[about] - expected[rival], abs=1e-4)
+        assert influence.decides == (without.actions[0] != explained.action)
+        assert influence.action == without.actions[0]
+    expected = advice.scored.expected[row]
+    assert explained.lead == pytest.approx(expected[about] - expected[rival], abs=1e-4)
+    steady = [abs(one.lead - explained.lead) for one in explained.influences if one.known and not one.decides]
+    assert steady == sorted(steady, reverse=True)
+
+
+def test_what_decides_comes_first_and_is_said(explained: Explanation, advice: Advice):
+    gap = next(iter(explained.most_likely))
+    measured = (Measurement(gap, 0.4, 0.4, 0.1),)
+    subject = advice[explained.row].subject
+    _, ordered = influences(subject, 0, 1, measured, (Change(gap, "below 62", 0.24, "low"),))
+    assert ordered[0].decides
+    found = next(one for one in ordered if one.attribute == gap)
+    assert (found.decides, found.gain, found.action) == (True, 0.4, "low")
+    assert [one.decides for one in ordered] == sorted((one.decides for one in ordered), reverse=True)
+    shown = replace(explained, influences=(found, *explained.influences[:2]))
+    for words in (str(shown), words_of(shown.html())[0]):
+        assert figures(explained.to_dict())(0.4) in words
+
+
+def test_a_label_says_whose_case_it_is(advice: Advice):
+    explained = advice[gappy(advice)].explain("patient 0017")
+    assert explained.to_dict()["label"] == "patient 0017"
+    assert "patient 0017" in str(explained).splitlines()[0]
+    page = explained.html()
+    assert "patient 0017" in page.split("<h1>")[1].split("</h1>")[0]
+    assert "patient 0017" in page.split("<title>")[1].split("</title>")[0]
+    assert advice[0].explain().label is None
+
+
+def test_the_range_of_single_outcomes_is_that_of_the_advice(advice: Advice):
+    row = gappy(advice)
+    explained = advice[row].explain()
+    assert explained.price.outcome_low == pytest.approx(advice.outcome_low[row], abs=1e-3)
+    assert explained.price.outcome_high == pytest.approx(advice.outcome_high[row], abs=1e-3)
+    heads, _ = price_columns(explained.to_dict())
+    assert any("single outcomes" in head for head in heads)
+    silent = replace(
+        explained, prices=tuple(replace(one, outcome_low=None, outcome_high=None) for one in explained.prices)
+    )
+    assert not any("single outcomes" in head for head in price_columns(silent.to_dict())[0])
+    silent.picture()
+
+
+def test_the_chance_to_be_best_includes_doubt(causal: Any, cases: pd.DataFrame):
+    advice = advise(causal, cases)
+    complete = advice[0].explain()  # no gaps: only doubt leaves open which action is best
+    assert complete.action_entropy == 0
+    assert 0.2 < complete.price.chance_best < 1
+    first, second = sorted(complete.prices, key=lambda price: price.rank)[:2]
+    apart = (first.expected_reward - second.expected_reward) / np.hypot(first.doubt, second.doubt)
+    assert first.chance_best <= norm.cdf(apart) + 0.01
 
 
 def test_unusual_cells_are_noted(causal: Any, cases: pd.DataFrame):

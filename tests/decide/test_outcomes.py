@@ -11,6 +11,7 @@ from conftest import COMPLETIONS, visits
 from scipy.stats import norm
 
 from prudent.decide import MaximumExpectedReward, outcome_quantile, outcome_scale, outcome_spread
+from prudent.decide.outcomes import chance_best
 from prudent.worlds import DosingWorld
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -27,6 +28,26 @@ def test_quantiles_of_one_gaussian_and_of_a_mixture():
     mean, spread = outcome_spread(*map(jnp.asarray, (prices, scale, weights)))
     assert mean == pytest.approx(weights @ prices)
     assert spread == pytest.approx(np.sqrt(weights @ (scale**2 + prices**2) - (weights @ prices) ** 2))
+
+
+@pytest.mark.parametrize(
+    ("mean", "other", "sd", "other_sd"), [(0.671, 0.569, 0.105, 0.037), (0.0, 0.0, 1.0, 2.0), (1.0, -1.0, 0.3, 0.1)]
+)
+def test_the_chance_to_be_best_counts_doubt_exactly_for_two_actions(mean, other, sd, other_sd):
+    prices, doubt = np.array([[9.0, 0.0], [mean, other]]), np.array([[1.0, 1.0], [sd, other_sd]])
+    chances = chance_best(prices, np.array([0.0, 1.0]), doubt)
+    assert chances.sum() == pytest.approx(1)
+    assert chances[0] == pytest.approx(norm.cdf((mean - other) / np.hypot(sd, other_sd)), abs=0.005)
+
+
+def test_the_chance_to_be_best_mixes_the_gaps_and_without_doubt_counts_them_alone():
+    prices, weights = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]), np.array([0.3, 0.7])
+    for doubt in (None, np.zeros((2, 3))):
+        assert chance_best(prices, weights, doubt).tolist() == pytest.approx([0.3, 0.7, 0.0])
+    first = norm.cdf(1 / np.hypot(0.8, 0.6))
+    doubt = np.tile([0.8, 0.6, 0.0], (2, 1))
+    far = prices - np.array([[0.0, 0.0, 9.0]])
+    assert chance_best(far, weights, doubt)[0] == pytest.approx(0.3 * first + 0.7 * (1 - first), abs=0.005)
 
 
 def test_doubt_and_noise_add_as_variances():

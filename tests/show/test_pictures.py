@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -120,9 +121,30 @@ def test_no_text_leaves_the_canvas_or_covers_another(picture: Picture):
 
 
 def test_what_was_cut_can_still_be_read():
-    long = decision(2, label="x" * 200).svg()
-    assert long.count(f"<title>{'x' * 200} 0</title>") == 1
+    long = decision(2, axis="x" * 300).svg()
+    assert long.count(f"<title>{'x' * 300}</title>") == 1
     assert "…" in long.split("</desc>")[1]
+
+
+@pytest.mark.parametrize("label", ["x" * 200, "treat with the long-acting formulation twice a day, then wait and see"])
+def test_long_labels_are_wrapped_and_never_cut(label: str):
+    picture = decision(3, label=label, name="what the ward did in the first hour after the patient had arrived")
+    written = "".join(text.text for text in picture.texts).replace(" ", "")
+    for at in range(3):
+        assert f"{label} {at}".replace(" ", "") in written
+    assert "whatthewarddidinthefirsthourafterthepatienthadarrived" in written
+    assert "…" not in written
+
+
+def test_single_outcomes_have_a_mark_of_their_own():
+    def whiskers(picture: Picture) -> list[Line]:
+        return [mark for mark in picture.elements if isinstance(mark, Line) and len(mark.points) == 6]
+
+    assert not whiskers(decision(2))
+    wide = price_rows([replace(row, outcome=(-9.0, 9.0)) for row in rows(2)], title="t", name="n", axis="a")
+    assert len(whiskers(wide)) == 3  # two actions, and the legend
+    assert "−9.000 to 9.000" in wide.description
+    assert any("single outcomes" in text.text for text in wide.texts)
 
 
 def test_dark_screens_change_every_colour_and_print_none():
@@ -231,6 +253,7 @@ def test_text_is_cut_and_wrapped_to_its_room():
     assert cut.endswith("om")
     assert "…" in cut
     assert text_width(cut, 12) <= 60
+    assert "".join(wrapped("x" * 50, 80, 12)) == "x" * 50
     lines = wrapped("a long sentence that has no room at all", 80, 12)
     assert " ".join(lines) == "a long sentence that has no room at all"
     assert all(text_width(line, 12) <= 80 for line in lines)

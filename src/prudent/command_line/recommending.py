@@ -1,7 +1,6 @@
 """`prudent recommend`: advice for every row of a table, and explanations of some of it."""
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +16,11 @@ from prudent.command_line.files import (
 )
 from prudent.command_line.policy_options import PolicyOptions, parse_costs
 from prudent.command_line.screen import heading, screen, sentence, show
-from prudent.decide import Advice, Policy, Status
+from prudent.decide import Advice, Policy
 from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
-from prudent.show import Section, TextTable, counted, explanations_page, percent
+from prudent.show import Section, advice_section, counted, explanations_page
 from prudent.table import TextFormat, did_you_mean, read_as_text, read_with_notes
 
 ADVICE = (
@@ -90,7 +89,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
         show([_summary(advice, policy, out)], stderr=True)
-    _explain(advice, extras, to_stderr=out == STANDARD_OUTPUT)
+    _explain(advice, extras, case_labels(kept), to_stderr=out == STANDARD_OUTPUT)
 
 
 def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases: pl.DataFrame) -> Policy:
@@ -151,24 +150,15 @@ def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFr
 
 
 def _summary(advice: Advice, policy: Policy, out: str) -> Section:
-    given = Counter("(none: referred)" if action is None else str(action) for action in advice.actions)
+    section = advice_section(advice.summary())
     labels = [str(label) for label in policy.fitted.action_labels]
-    order = sorted(given, key=lambda name: labels.index(name) if name in labels else len(labels))
-    rows = [(name, f"{given[name]:,}", percent(given[name] / len(advice))) for name in order]
-    flagged = sum(flag != "" for flag in advice.encoded.flags)
-    sentences = [f"{counted(flagged, 'row')} flagged for unusual cells: see the column 'flags'."] if flagged else []
-    sentences += [
-        f"{counted(count, 'row')}: {status}."
-        for status, count in Counter(advice.status).most_common()
-        if status is not Status.OK
-    ]
+    sentences = [f"{counted(len(advice), 'row')} of advice in {out}."]
     if policy.fallback is not None and str(policy.fallback) not in labels:
         sentences.append(
             f"The fallback '{policy.fallback}' is not an action of the log, so it is written as it is, without "
             f"rewards. {did_you_mean(str(policy.fallback), labels)}"
         )
-    introduction = (f"{counted(len(advice), 'row')} of advice in {out}.",)
-    return Section("", TextTable(("action", "rows", "share"), rows), tuple(sentences), introduction=introduction)
+    return section._replace(introduction=tuple(sentences[:1]), sentences=(*section.sentences, *sentences[1:]))
 
 
 def _check_explanations(path: Path | None) -> None:
@@ -179,15 +169,27 @@ def _check_explanations(path: Path | None) -> None:
     require_file_destination(path)
 
 
-def _explain(advice: Advice, extras: AdviceOptions, to_stderr: bool) -> None:
+def case_labels(kept: pl.DataFrame) -> list[str] | None:
+    """Whose case each row is, by the kept columns: "patient 0017, ward west". None where nothing is kept."""
+    if not kept.width:
+        return None
+    return [
+        ", ".join(f"{name} {'(empty)' if cell is None else cell}" for name, cell in row.items())
+        for row in kept.iter_rows(named=True)
+    ]
+
+
+def _explain(advice: Advice, extras: AdviceOptions, labels: list[str] | None, to_stderr: bool) -> None:
     console = screen(stderr=to_stderr)
+    count = extras.explain if extras.explain_to is None else extras.explain or EXPLAINED
+    explained = [advice[row].explain(labels and labels[row]) for row in range(min(count, len(advice)))]
     if extras.explain_to is None:
-        for row in range(min(extras.explain, len(advice))):
-            heading(console, f"Row {row + 1}")
-            console.print(str(advice[row].explain()), soft_wrap=not console.is_terminal)
+        for one in explained:
+            heading(console, f"Row {one.row + 1}")
+            console.print(str(one), soft_wrap=not console.is_terminal)
         return
-    explained = [advice[row].explain().to_dict() for row in range(min(extras.explain or EXPLAINED, len(advice)))]
+    facts = [one.to_dict() for one in explained]
     as_page = extras.explain_to.suffix.lower() == ".html"
-    text = explanations_page(explained) if as_page else json.dumps(explained, indent=1)
+    text = explanations_page(facts) if as_page else json.dumps(facts, indent=1)
     write_text(text, extras.explain_to)
     sentence(screen(stderr=True), f"{counted(len(explained), 'row')} explained in {extras.explain_to}.")

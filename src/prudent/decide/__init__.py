@@ -12,6 +12,7 @@ from prudent.decide.completions import assemble as assemble
 from prudent.decide.explanation.explanation import ActionPrice as ActionPrice
 from prudent.decide.explanation.explanation import Change as Change
 from prudent.decide.explanation.explanation import Explanation as Explanation
+from prudent.decide.explanation.explanation import Influence as Influence
 from prudent.decide.measure.value import Measuring as Measuring
 from prudent.decide.measure.value import TurningPoint as TurningPoint
 from prudent.decide.measure.value import turning_points as turning_points

@@ -1,5 +1,6 @@
 """Advice: one recommendation per row, with how sure it is and what to know about it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ from prudent.decide.explanation import Explanation, Subject, explain
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
 from prudent.decide.support import Supported, closed_words
-from prudent.show import plain_number
+from prudent.show import advice_text, case_text, counted, plain_number, plain_types
 from prudent.table import ActionLabel, Encoded, frame_like
 
 FEW_COMPLETIONS = 5.0
@@ -26,7 +27,7 @@ class LowerBounds(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Advice:
     """Advice for the rows of one table, in their order.
 
@@ -57,10 +58,7 @@ class Advice:
         decided = chooser.decide(encoded, permitted)
         scored, choice, given = decided.scored, decided.choice, decided.given
         encoded = replace(encoded, flags=_with_closed_actions(chooser, encoded, choice))
-        labels, sign = chooser.fitted.action_labels, chooser.fitted.sign
-        actions: list[ActionLabel | None] = [None if index < 0 else labels[index] for index in given]
-        for row in np.flatnonzero(choice.outcome == Outcome.BELOW_FLOOR):
-            actions[row] = chooser.fallback
+        sign, actions = chooser.fitted.sign, chooser.labels(choice)
         rows = np.arange(len(actions))
 
         def of_given(prices: np.ndarray) -> np.ndarray:
@@ -138,8 +136,47 @@ class Advice:
         return {"measure_next": list(measuring.measure_next), "measure_value": _plain(measuring.measure_value)}
 
     def to_frame(self) -> Any:
-        """The same kind of frame that was asked with: pandas in, pandas out."""
+        """The same kind of frame that was asked with: pandas in, pandas out, with the index of the frame."""
         return frame_like(self.frame, self.columns())
+
+    def summary(self) -> dict[str, Any]:
+        """The whole table in counts and means, in plain values: how often each action is given, and what there is to
+        know about it. It holds no row."""
+        fitted, known = self.chooser.fitted, list(self.chooser.fitted.action_labels)
+        given = Counter(self.actions)
+        order = sorted(given, key=lambda action: known.index(action) if action in known else len(known))
+        statuses = Counter(self.status).most_common()
+        return {
+            "rows": len(self),
+            "strategy": repr(self.chooser.strategy),
+            "action_name": fitted.roles.action,
+            "reward_name": fitted.roles.reward,
+            "actions": [
+                {
+                    "action": action,
+                    "rows": given[action],
+                    "expected_reward": self._mean(self.expected_reward, action),
+                    "worst_reward": self._mean(self.worst_reward, action),
+                }
+                for action in order
+            ],
+            "statuses": [
+                {"status": str(status), "status_code": status.name.lower(), "rows": count} for status, count in statuses
+            ],
+            "flagged": sum(flags != "" for flags in self.encoded.flags),
+        }
+
+    def _mean(self, rewards: np.ndarray, action: ActionLabel | None) -> float | None:
+        """Of the rows that get the action."""
+        return plain_number(
+            float(np.mean([r for r, given in zip(rewards, self.actions, strict=True) if given == action]))
+        )
+
+    def __str__(self) -> str:
+        return advice_text(self.summary())
+
+    def __repr__(self) -> str:
+        return f"<advice for {counted(len(self), 'row')} by {self.chooser.strategy!r}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +195,11 @@ class Case:
     flags: str
     guaranteed_reward: float | None = None
     measure_next: str | None = None
+
+    def __str__(self) -> str:
+        fields = ("row", "action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "status", "flags")
+        facts = {name: getattr(self, name) for name in (*fields, "guaranteed_reward", "measure_next")}
+        return case_text(plain_types(facts))
 
     @property
     def _encoded(self) -> Encoded:
@@ -185,9 +227,10 @@ class Case:
             measuring=advice.measuring,
         )
 
-    def explain(self) -> Explanation:
-        """All prices, and the most likely and the worst plausible completion in the table's own words."""
-        return explain(self.subject)
+    def explain(self, label: str | None = None) -> Explanation:
+        """All prices, what the decision rests on, and the most likely and the worst plausible completion in the table's
+        own words. `label` says whose case it is, e.g. "patient 0017"."""
+        return explain(self.subject, label)
 
 
 def _statuses(chooser: Chooser, encoded: Encoded, scored: Scored, choice: Choice) -> list[Status]:

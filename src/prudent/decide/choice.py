@@ -121,6 +121,12 @@ class Chooser:
         )
         return np.where((given < 0)[:, None], np.nan, ends)
 
+    def labels(self, choice: Choice) -> list[ActionLabel | None]:
+        """The action that each row gets, as it is called; None where the row is referred."""
+        below = choice.outcome == Outcome.BELOW_FLOOR
+        chosen = (None if index < 0 else self.fitted.action_labels[index] for index in choice.action)
+        return [self.fallback if missed else action for action, missed in zip(chosen, below, strict=True)]
+
     def given(self, choice: Choice) -> np.ndarray:
         """The number of the action that a row gets, chosen or as the fallback; -1 for none, or one not in the log."""
         labels = self.fitted.action_labels

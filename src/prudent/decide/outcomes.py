@@ -1,4 +1,5 @@
-"""Single outcomes: what one case may bring, with its gaps, the doubt of the prices and the noise together.
+"""What uncertainty adds up to: the range of single outcomes (gaps, doubt and noise), and how likely each action is the
+best one (gaps and doubt).
 
 On each completion an outcome is a Gaussian around the price, so given the gaps it is a mixture of Gaussians.
 """
@@ -8,11 +9,14 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
+from scipy.special import ndtri
 
 from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.model import Model, price_completions
+from prudent.networks import quasi_random
 
 OUTCOME_RANGE = (0.05, 0.95)
 """Nine of ten single outcomes are meant to lie between these quantiles."""
@@ -57,6 +61,23 @@ def outcome_scale(
     """The standard deviation of a single outcome around its price; never zero."""
     variance = noise**2 if doubt is None else noise**2 + doubt**2
     return jnp.sqrt(jnp.maximum(variance, 1e-12))
+
+
+def chance_best(
+    prices: np.ndarray, weights: np.ndarray, doubt: np.ndarray | None, draws: int = 128, seed: int = 0
+) -> np.ndarray:
+    """The probability that each action has the highest price, over the completions and the doubt of the prices.
+
+    prices, doubt: [completion, action]. Doubts are independent between actions; that of one action moves all
+    completions together. Draws come with their mirror images, so that equal actions have equal chances.
+    """
+    actions = prices.shape[1]
+    drawn = ndtri(quasi_random(draws, actions, seed).astype(np.float64))
+    moves = np.zeros((1, actions)) if doubt is None else np.concatenate([drawn, -drawn])
+    size = np.zeros_like(prices) if doubt is None else doubt
+    best = np.stack([np.argmax(prices + size * move[None, :], axis=1) for move in moves])
+    chances = np.bincount(best.ravel(), weights=np.tile(weights, len(moves)), minlength=actions)
+    return chances / chances.sum()
 
 
 @eqx.filter_jit

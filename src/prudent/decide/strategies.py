@@ -199,8 +199,8 @@ class Conservative(Strategy):
 
     def reason(self, compared: Comparison) -> str:
         return (
-            f"{compared.action} is no worse than {compared.score} in any plausible case; {compared.other} could be as "
-            f"bad as {compared.other_score}"
+            f"the mean of {compared.action} is no worse than {compared.score} in any plausible case; that of "
+            f"{compared.other} could be as bad as {compared.other_score}"
         )
 
     @property
@@ -257,8 +257,8 @@ class TailAverse(Strategy):
     def reason(self, compared: Comparison) -> str:
         if self.measure == "quantile":
             return (
-                f"leaving out the worst {percent(self.risk)} of cases, {compared.action} is no worse than "
-                f"{compared.score}; {compared.other} could be as bad as {compared.other_score}"
+                f"leaving out the worst {percent(self.risk)} of cases, the mean of {compared.action} is no worse than "
+                f"{compared.score}; that of {compared.other} could be as bad as {compared.other_score}"
             )
         return (
             f"over the worst {percent(self.risk)} of cases, {compared.action} averages {compared.score}; "

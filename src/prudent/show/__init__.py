@@ -2,6 +2,9 @@
 lists, numbers and texts) and never from objects of other rooms. Pictures are our own small SVG: a `Picture` holds marks
 (`Line`, `Area`, `Point`, `Text`), a `Scale` places numbers on it, and `scatter_lines` draws a whole chart."""
 
+from prudent.show.advice import advice_section as advice_section
+from prudent.show.advice import advice_text as advice_text
+from prudent.show.advice import case_text as case_text
 from prudent.show.evaluation.bottom_line import bottom_line_sentence as bottom_line_sentence
 from prudent.show.evaluation.comparison import difference_table as difference_table
 from prudent.show.evaluation.comparison import estimator_table as estimator_table

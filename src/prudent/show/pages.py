@@ -25,7 +25,8 @@ margin:0 auto;padding:28px 32px;box-sizing:border-box;overflow-wrap:break-word}
 .prudent figure{margin:18px -10px}
 .prudent svg{display:block;width:100%}
 .prudent table{border-collapse:collapse;width:100%;font-size:13.5px}
-.prudent th,.prudent td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top}
+.prudent th,.prudent td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top;
+overflow-wrap:anywhere}
 .prudent thead th{color:var(--soft);font-weight:normal}
 .prudent tbody th{font-weight:normal}
 .prudent .numbers th:not(:first-child),.prudent .numbers td{text-align:right;padding-right:0;padding-left:12px;
@@ -35,8 +36,9 @@ font-variant-numeric:tabular-nums}
 .prudent tr.about>*,.prudent tr.candidate>*{font-weight:bold}
 .prudent tr.about>*{background:var(--wash)}
 .prudent tr.barred>*{color:var(--soft)}
-.prudent .cells{display:grid;grid-template-columns:2fr 3fr;column-gap:36px}
-@media screen and (max-width:620px){.prudent{padding:22px 18px}.prudent .cells{display:block}}
+.prudent details{margin:8px 0}
+.prudent summary{cursor:pointer;color:var(--chosen);font-size:13.5px}
+@media screen and (max-width:620px){.prudent{padding:22px 18px}}
 .prudent .scroll+p{margin-top:8px}
 .prudent ul{margin:0;padding-left:20px}
 .prudent footer{margin-top:26px;padding-top:10px;border-top:1px solid var(--rule)}
@@ -47,7 +49,7 @@ font-variant-numeric:tabular-nums}
 .prudent th,.prudent td{padding-top:2px;padding-bottom:2px}.prudent figure{margin:8px 0}
 .prudent .row,.prudent .soft,.prudent footer{font-size:8.5pt}.prudent footer{margin-top:14px}
 .prudent+.prudent{break-before:page}
-.prudent figure,.prudent tr,.prudent ul,.prudent .cells section{break-inside:avoid}.prudent h2{break-after:avoid}
+.prudent figure,.prudent tr,.prudent ul{break-inside:avoid}.prudent h2{break-after:avoid}
 .prudent tr.about>*{print-color-adjust:exact}}
 """
 PAGE_STYLE = """

@@ -66,12 +66,26 @@ def _cut(text: str, kept: int) -> str:
 
 
 def wrapped(text: str, width: float, size: float, bold: bool = False) -> list[str]:
-    """The text in lines of at most `width`; a single longer word is cut."""
+    """The text in lines of at most `width`; a longer word is broken, so that nothing is lost.
+
+    >>> wrapped("take methylprednisolone", 80, 12)
+    ['take', 'methylpredni', 'solone']
+    """
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer, size, bold) <= width:
             lines[-1] = longer
         else:
-            lines.append(shortened(word, width, size, bold))
+            lines += _broken(word, width, size, bold)
     return lines
+
+
+def _broken(word: str, width: float, size: float, bold: bool) -> list[str]:
+    """A word in pieces that fit; at least one letter each."""
+    pieces = [""]
+    for letter in word:
+        if pieces[-1] and text_width(pieces[-1] + letter, size, bold) > width:
+            pieces.append("")
+        pieces[-1] += letter
+    return pieces

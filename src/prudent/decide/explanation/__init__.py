@@ -5,5 +5,6 @@ from prudent.decide.explanation.explaining import explain as explain
 from prudent.decide.explanation.explanation import ActionPrice as ActionPrice
 from prudent.decide.explanation.explanation import Change as Change
 from prudent.decide.explanation.explanation import Explanation as Explanation
+from prudent.decide.explanation.explanation import Influence as Influence
 from prudent.decide.explanation.explanation import Measurement as Measurement
 from prudent.decide.explanation.subject import Subject as Subject

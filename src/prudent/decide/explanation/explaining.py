@@ -3,14 +3,18 @@
 from functools import partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from prudent.decide.choice import Chooser
 from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.explanation.changes import changes, measurements
 from prudent.decide.explanation.explanation import ActionPrice, Explanation
+from prudent.decide.explanation.influences import influences
 from prudent.decide.explanation.reasons import Grounds, reason
 from prudent.decide.explanation.subject import Subject
+from prudent.decide.outcomes import chance_best, outcome_ranges
 from prudent.decide.support import closed_words
 from prudent.show import Figures, plain_number
 
@@ -19,8 +23,8 @@ SIGNIFICANT = 7
 """Digits that survive in single precision, in which records are encoded."""
 
 
-def explain(subject: Subject) -> Explanation:
-    """All prices of the case, why this action, and what would change it."""
+def explain(subject: Subject, label: str | None = None) -> Explanation:
+    """All prices of the case, why this action, and what would change it. `label` says whose case it is."""
     chooser, scored, permitted = subject.chooser, subject.scored, subject.permitted
     fitted, labels = chooser.fitted, chooser.fitted.action_labels
     completions, table = chooser.pricing.detail(subject.values, subject.observed)
@@ -28,13 +32,16 @@ def explain(subject: Subject) -> Explanation:
     best = int(np.argmax(np.where(candidates, scored.scores, -np.inf)))
     index = labels.index(subject.action) if subject.action in labels else best
     inside = np.asarray(chooser.plausible_set.inside(table))
-    prices = _prices(subject, table)
+    prices = _prices(subject, completions, table)
     fallback = None if subject.action is None else str(subject.action)
     sentence, rival = reason(_grounds(subject, index, prices), subject.chosen >= 0, fallback)
     measured, measure_next = measurements(subject)
+    turning = changes(subject)
+    lead, influence = influences(subject, index, rival, measured, turning)
     observed, most_likely, worst = _cells(subject, completions, _worst(chooser, table, inside, index))
     return Explanation(
         row=subject.row,
+        label=label,
         action=subject.action,
         about=labels[index],
         status=subject.status,
@@ -48,7 +55,9 @@ def explain(subject: Subject) -> Explanation:
         most_likely=_named(chooser, most_likely, ~subject.observed),
         worst_case=_named(chooser, worst, ~subject.observed),
         plausible_share=min(float(np.asarray(table.weights)[inside].sum()), 1.0),
-        changes=changes(subject),
+        lead=lead,
+        influences=influence,
+        changes=turning,
         measurements=measured,
         measure_next=measure_next,
         gain_measure=chooser.strategy.gain_words,
@@ -63,14 +72,16 @@ def _floor(chooser: Chooser) -> float | None:
     return None if chooser.floor is None else chooser.fitted.sign * chooser.floor
 
 
-def _prices(subject: Subject, table: PriceTable) -> tuple[ActionPrice, ...]:
+def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tuple[ActionPrice, ...]:
     chooser, scored, bound = subject.chooser, subject.scored, subject.guaranteed_reward
     sign, weights, prices = chooser.fitted.sign, np.asarray(table.weights), np.asarray(table.prices, np.float64)
     ends = np.sort([sign * quantiles(prices, weights, share) for share in RANGE], axis=0)
-    chances = np.asarray(chooser.caution.net(table).best_frequency)
-    doubt = None if table.doubt is None else weights @ np.asarray(table.doubt)
+    doubts = None if table.doubt is None else np.asarray(table.doubt, np.float64)
+    doubt = None if doubts is None else weights @ doubts
     noise = None if table.noise is None else np.sqrt(weights @ np.asarray(table.noise) ** 2)
     costs = np.asarray(chooser.caution.costs)
+    chances = chance_best(prices - costs[None, :], weights, doubts)
+    single = _single_outcomes(chooser, completions, table)
     ranks = np.argsort(np.argsort(-scored.scores, kind="stable"))
     bound = None if bound is None or np.isnan(bound) else bound
     return tuple(
@@ -80,7 +91,7 @@ def _prices(subject: Subject, table: PriceTable) -> tuple[ActionPrice, ...]:
             low_reward=float(ends[0, at]),
             high_reward=float(ends[1, at]),
             worst_reward=sign * float(scored.worst[at]),
-            chance_best=min(float(chances[at]), 1.0),
+            chance_best=float(chances[at]),
             rank=int(ranks[at]) + 1,
             doubt=None if doubt is None else float(doubt[at]),
             noise=None if noise is None else float(noise[at]),
@@ -89,9 +100,19 @@ def _prices(subject: Subject, table: PriceTable) -> tuple[ActionPrice, ...]:
             open=bool(subject.supported.open[at]),
             propensity=plain_number(subject.supported.propensity[at]),
             guaranteed_reward=bound if label == subject.action else None,
+            outcome_low=None if single is None else float(single[0, at]),
+            outcome_high=None if single is None else float(single[1, at]),
         )
         for at, label in enumerate(chooser.fitted.action_labels)
     )
+
+
+def _single_outcomes(chooser: Chooser, completions: Completions, table: PriceTable) -> np.ndarray | None:
+    """[end, action]: between which values nine of ten single outcomes lie, in the user's sign."""
+    actions = jnp.arange(table.prices.shape[1])[None]
+    one = jax.tree.map(lambda leaf: leaf[None], (completions, table))
+    ranges = outcome_ranges(chooser.pricing.model, *one, actions)
+    return None if ranges is None else np.sort(chooser.fitted.sign * np.asarray(ranges, np.float64)[0], axis=0)
 
 
 def quantiles(prices: np.ndarray, weights: np.ndarray, share: float) -> np.ndarray:

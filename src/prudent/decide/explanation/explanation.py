@@ -19,10 +19,15 @@ from prudent.table import ActionLabel
 class ActionPrice:
     """One action, in the units and sign of the log's reward.
 
-    low_reward, high_reward: between them lies the price in 90 % of the plausible cases (5 % to 95 %), by weight.
+    low_reward, high_reward: between them lies the price, a mean outcome, in 90 % of the plausible cases (5 % to 95 %),
+        by weight: what the gaps alone leave open.
     rank: 1 for the action that the strategy scores highest, allowed or not.
-    worst_reward: over the plausible set; lowered where the policy takes off doubt or noise.
-    chance_best: the probability, given the gaps, that this action is the best one, after costs.
+    worst_reward: the worst plausible mean: the lowest price over the plausible set, lowered where the policy takes off
+        doubt or noise. Single outcomes fall below it.
+    chance_best: the probability, over the gaps and the doubt of the prices, that this action is the best one, after
+        costs.
+    outcome_low, outcome_high: between them lie nine of ten single outcomes, over gaps, doubt and noise together; None
+        where the model does not know the noise.
     doubt, noise: one standard deviation of the price itself, and of single outcomes around it; None where the model
         has none.
     allowed, open: whether the case may get the action, and whether cases like it got it often enough.
@@ -44,6 +49,8 @@ class ActionPrice:
     open: bool = True
     propensity: float | None = None
     guaranteed_reward: float | None = None
+    outcome_low: float | None = None
+    outcome_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,22 +76,45 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Influence:
+    """What the decision owes to one attribute.
+
+    decides: whether the advice would be another one if the attribute were missing, or may be once a gap is filled.
+    action: what would then be recommended (for a gap, most likely); None for nothing, or where a gap would not decide.
+    lead: of `about` over `runner_up` if the attribute were missing; None for a gap.
+    gain: of a gap, as in `Measurement`; None for a known attribute.
+    """
+
+    attribute: str
+    known: bool
+    decides: bool = False
+    action: ActionLabel | None = None
+    lead: float | None = None
+    gain: float | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why this action, for the case in `row` of the table (counting from 0).
 
+    label: whose case it is, as the caller names it.
     about: the recommended action, or the best candidate when the case is referred.
     reason: the comparison that decided, in one or two sentences.
     runner_up: the action that `about` was compared with; None where there is no other to compare.
     most_likely, worst_case: values for the gaps only; `worst_case` is the plausible completion in which `about` does
         worst.
     plausible_share: the posterior probability that the plausible set holds.
+    lead: by how much `about` is ahead of `runner_up`, in what the strategy looks at (`gain_measure`), in reward units;
+        positive is better, whether the reward is to be high or low.
+    influences: every attribute, with what the decision owes to it; what matters most first.
     changes: single cells that would turn the decision; the likeliest first.
     measurements: every gap with what knowing it is worth; the most valuable first.
-    gain_measure: in which reward the gains are, e.g. "on average".
+    gain_measure: in which reward the lead and the gains are, e.g. "on average".
     measure_next: the gap most worth measuring before deciding; None where none is worth its cost.
     """
 
     row: int
+    label: str | None
     action: ActionLabel | None
     about: ActionLabel
     status: Status
@@ -98,6 +128,8 @@ class Explanation:
     most_likely: dict[str, Any]
     worst_case: dict[str, Any]
     plausible_share: float
+    lead: float | None
+    influences: tuple[Influence, ...]
     changes: tuple[Change, ...]
     measurements: tuple[Measurement, ...]
     measure_next: str | None
@@ -119,7 +151,7 @@ class Explanation:
         return explanations_page([self.to_dict()])
 
     def picture(self) -> Picture:
-        """A row per action: range, expectation, worst plausible case, guarantee. At most a dozen, the best first."""
+        """A row per action: expected and worst plausible mean, range of single outcomes, guarantee. At most a dozen."""
         return explanation_picture(self.to_dict())
 
     def _repr_html_(self) -> str:

@@ -17,7 +17,7 @@ class Grounds:
     scores: as the strategy gave them (higher is better, whatever the sign of the reward).
     claims: the scores in the user's sign, which are rewards where the strategy scores in reward units.
     permitted, supported, reaches_floor: True where the action may be taken, where cases like this one got it often
-        enough, and where its worst plausible case is good enough. closed: why it is not supported, in words.
+        enough, and where its worst plausible mean is good enough. closed: why it is not supported, in words.
     lowered: whether claims are after costs, or less doubt or noise, and so differ from the rewards reported.
     """
 
@@ -75,8 +75,8 @@ def reason(grounds: Grounds, chosen: bool, fallback: str | None) -> tuple[str, i
 def _below_floor(grounds: Grounds, fallback: str | None) -> str:
     best = int(np.argmax(np.where(grounds.permitted & grounds.supported, grounds.scores, -np.inf)))
     sentence = (
-        f"No action's worst plausible case reaches the floor of {grounds.figures(grounds.floor)}; "
-        f"the best candidate, {grounds.name(best)}, could be as bad as {grounds.figures(grounds.worst[best])}."
+        f"No action's worst plausible mean reaches the floor of {grounds.figures(grounds.floor)}; "
+        f"that of the best candidate, {grounds.name(best)}, is {grounds.figures(grounds.worst[best])}."
     )
     return sentence if fallback is None else f"{sentence} So the fallback, {one_line(fallback)}, is given."
 
@@ -89,7 +89,7 @@ def _alone(grounds: Grounds) -> str:
     if (grounds.permitted & grounds.supported).sum() == 1:
         return f"{grounds.name(grounds.about)} is the only action that cases like this one got often enough."
     return (
-        f"{grounds.name(grounds.about)} is the only action whose worst plausible case, "
+        f"{grounds.name(grounds.about)} is the only action whose worst plausible mean, "
         f"{grounds.figures(grounds.worst[grounds.about])}, reaches the floor of {grounds.figures(grounds.floor)}."
     )
 
@@ -100,7 +100,7 @@ def _barred(grounds: Grounds, index: int) -> str:
     if not grounds.supported[index]:
         return f"{grounds.closed(index)}; it would score higher."
     return (
-        f"{grounds.name(index)} scores higher but could be as bad as {grounds.figures(grounds.worst[index])}, "
+        f"{grounds.name(index)} scores higher but its mean could be as bad as {grounds.figures(grounds.worst[index])}, "
         f"beyond the floor of {grounds.figures(grounds.floor)}."
     )
 

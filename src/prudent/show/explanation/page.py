@@ -6,18 +6,19 @@ from collections.abc import Sequence
 import htpy
 from htpy import Element, Node
 
+from prudent.show.explanation.attributes import MOST_ATTRIBUTES, AttributeRow, attribute_rows, lead_sentence
+from prudent.show.explanation.figures import gain
 from prudent.show.explanation.picture import explanation_picture
 from prudent.show.explanation.text import (
     certainty,
     change_sentences,
-    gain,
-    guessed_cell,
     headline,
-    known_cell,
     measuring_sentences,
     price_columns,
+    what_prices_include,
 )
 from prudent.show.json_types import Facts
+from prudent.show.numbers import counted
 from prudent.show.pages import STYLE, article, document, paragraphs, style_sheet, table
 from prudent.show.text import one_line
 
@@ -41,18 +42,24 @@ def explanation_fragment(case: Facts) -> str:
 
 def explanation_article(case: Facts) -> Element:
     return article(
-        paragraphs([f"Row {case['row'] + 1} of the table · {case['strategy']}"], "row"),
+        paragraphs([f"{_whose(case)} · {case['strategy']}"], "row"),
         htpy.h1(class_="none" if case["action"] is None else None)[headline(case)],
         paragraphs([_sentence(case["status"])] if case["status_code"] != "ok" else [], "status"),
         paragraphs([case["reason"]], "why"),
         paragraphs([_sentence(case["flags"])] if case["flags"] else [], "flags"),
         htpy.figure[explanation_picture(case)],
         _prices(case),
-        htpy.div(".cells")[htpy.section[_known(case)], htpy.section[_missing(case)]],
+        paragraphs(what_prices_include(case), "soft"),
+        _attributes(case),
         _changes(case),
         _measuring(case),
         htpy.footer[CAVEAT],
     )
+
+
+def _whose(case: Facts) -> str:
+    row = f"Row {case['row'] + 1} of the table"
+    return row if case["label"] is None else f"{one_line(case['label'])} · {row}"
 
 
 def _sentence(words: str) -> str:
@@ -70,24 +77,33 @@ def _row_class(case: Facts, price: Facts) -> str:
     return "" if price["allowed"] else "barred"
 
 
-def _known(case: Facts) -> Node:
-    heading = htpy.h2["What is known"]
-    if not case["observed"]:
-        return [heading, htpy.p["Nothing: this is the advice for an average case."]]
-    return [heading, table(["attribute", "value"], [[name, known_cell(v)] for name, v in case["observed"].items()])]
-
-
-def _missing(case: Facts) -> Node:
-    headings = ["attribute", "most likely", f"worst plausible for {case['about']}"]
-    rows = [
-        [name, guessed_cell(value), guessed_cell(case["worst_case"][name])]
-        for name, value in case["most_likely"].items()
-    ]
+def _attributes(case: Facts) -> Node:
+    shown, others = attribute_rows(case)
+    lead = lead_sentence(case)
+    nothing = "Nothing is known: this is the advice for an average case." if not case["observed"] else None
     return [
-        htpy.h2["What is missing"],
-        table(headings, rows) if rows else None,
-        paragraphs(certainty(case), "soft"),
+        htpy.h2["What matters most for this advice"],
+        paragraphs([sentence for sentence in (nothing, lead) if sentence is not None]),
+        _attribute_table(shown),
+        htpy.details[
+            htpy.summary[f"The other {counted(len(others), 'attribute')}, which matter less"],
+            _attribute_table(others),
+        ]
+        if others
+        else None,
+        paragraphs([_worst_values(case), *certainty(case)] if case["most_likely"] else certainty(case), "soft"),
     ]
+
+
+def _worst_values(case: Facts) -> str:
+    return f"Worst plausible values: those of the plausible case in which {one_line(case['about'])} does worst."
+
+
+def _attribute_table(rows: Sequence[AttributeRow]) -> Element:
+    """Worst plausible values have a column where there is a gap."""
+    if not any(row.worst for row in rows):
+        return table(["attribute", "value", "how it matters"], [[row.name, row.value, row.matters] for row in rows])
+    return table(["attribute", "value", "worst plausible value", "how it matters"], rows)
 
 
 def _changes(case: Facts) -> Node:
@@ -100,10 +116,11 @@ def _changes(case: Facts) -> Node:
 def _measuring(case: Facts) -> Node:
     if not case["measurements"]:
         return None
+    worth = [gap for gap in case["measurements"] if gap["gain"] > 0]
     headings = ["attribute", f"change of {one_line(case['reward_name'])} {case['gain_measure']}"]
-    rows = [[gap["attribute"], gain(case, gap["gain"])] for gap in case["measurements"]]
+    rows = [[gap["attribute"], gain(case, gap["gain"])] for gap in worth[:MOST_ATTRIBUTES]]
     return [
         htpy.h2["What to measure"],
         paragraphs(measuring_sentences(case)),
-        table(headings, rows, css="numbers"),
+        table(headings, rows, css="numbers") if rows else None,
     ]

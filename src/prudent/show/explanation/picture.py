@@ -20,6 +20,7 @@ def explanation_picture(case: Facts) -> Picture:
             price["guaranteed_reward"],
             chosen=price["action"] == case["action"],
             allowed=price["allowed"],
+            outcome=None if price["outcome_low"] is None else (price["outcome_low"], price["outcome_high"]),
         )
         for price in prices
     ]

@@ -2,8 +2,9 @@
 `Explanation.to_dict` gives them."""
 
 from collections.abc import Callable
-from typing import Any
 
+from prudent.show.explanation.attributes import attribute_lines
+from prudent.show.explanation.figures import case_figures, gain
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
 from prudent.show.tables import TextTable
@@ -16,35 +17,36 @@ def explanation_text(case: Facts) -> str:
     lines = [headline(case) + ("" if case["status_code"] == "ok" else f" ({case['status']})"), f"Why: {case['reason']}"]
     if case["flags"]:
         lines.append(f"Note: {case['flags']}")
-    lines += ["", _price_table(case), ""]
-    if case["observed"]:
-        lines.append(f"Known: {_listed(case['observed'], known_cell)}")
-    if case["most_likely"]:
-        lines.append(f"Most likely values of what is missing: {_listed(case['most_likely'], guessed_cell)}")
-        lines.append(f"Worst plausible values for {case['about']}: {_listed(case['worst_case'], guessed_cell)}")
-    return "\n".join([*lines, *certainty(case), *change_sentences(case), *measuring_sentences(case)])
+    lines += ["", _price_table(case), *what_prices_include(case), ""]
+    return "\n".join(
+        [*lines, *attribute_lines(case), *certainty(case), *change_sentences(case), *measuring_sentences(case)]
+    )
 
 
 def headline(case: Facts) -> str:
+    whose = "" if case["label"] is None else f" for {one_line(case['label'])}"
     if case["action"] is None:
-        return "No action is recommended"
-    return f"{'Fallback' if case['status_code'] == 'fallback' else 'Recommended'}: {one_line(case['action'])}"
-
-
-def figures(case: Facts) -> Figures:
-    """One way of writing all rewards of the case."""
-    return Figures.of(price[name] for price in case["prices"] for name in ("expected_reward", "worst_reward"))
+        # not "no action is recommended", which may be read as advice to do nothing
+        return f"No recommendation{whose}: a person has to decide"
+    return f"{'Fallback' if case['status_code'] == 'fallback' else 'Recommended'}{whose}: {one_line(case['action'])}"
 
 
 def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
     """Heads and one row of text per action; optional columns that are empty or zero for every action are left out."""
-    figure = figures(case)
+    figure = case_figures(case)
     always: list[tuple[str, Callable[[Facts], str]]] = [
-        ("expected", lambda price: figure(price["expected_reward"])),
-        ("5% to 95%", lambda price: f"{figure(price['low_reward'])} to {figure(price['high_reward'])}"),
-        ("worst plausible", lambda price: figure(price["worst_reward"])),
-        ("chance best", lambda price: percent(price["chance_best"])),
+        ("expected\nmean", lambda price: figure(price["expected_reward"])),
+        (
+            "mean, 5% to 95%\nof plausible cases",
+            lambda price: _range(figure, price["low_reward"], price["high_reward"]),
+        ),
+        ("worst plausible\nmean", lambda price: figure(price["worst_reward"])),
     ]
+    if has_outcome_range(case):
+        always.append(
+            ("single outcomes,\n5% to 95%", lambda price: _range(figure, price["outcome_low"], price["outcome_high"]))
+        )
+    always.append(("chance\nbest", lambda price: percent(price["chance_best"])))
     optional = {"guaranteed": "guaranteed_reward", "doubt": "doubt", "noise": "noise", "cost": "cost"}
     optional = {head: key for head, key in optional.items() if any(price[key] for price in case["prices"])}
     heads = [one_line(case["action_name"]), *(head for head, _ in always), *optional]
@@ -53,6 +55,25 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
         for price in case["prices"]
     ]
     return heads, rows
+
+
+def _range(figure: Figures, low: float | None, high: float | None) -> str:
+    return f"{figure(low)} to {figure(high)}"
+
+
+def has_outcome_range(case: Facts) -> bool:
+    return any(price["outcome_low"] is not None for price in case["prices"])
+
+
+def what_prices_include(case: Facts) -> list[str]:
+    """What the columns of the price table leave out."""
+    known = has_outcome_range(case)
+    scatter = "about one in ten falls outside its range" if known else "this model does not know by how much"
+    return [
+        "The first three columns are mean outcomes; they differ by what the gaps may hold. Single outcomes scatter "
+        f"around them, also below the worst plausible mean; {scatter}.",
+        "Chance best: how likely the action's mean is the best one, over the gaps and the doubt of the prices.",
+    ]
 
 
 def action_name(price: Facts) -> str:
@@ -94,23 +115,3 @@ def measuring_sentences(case: Facts) -> list[str]:
     after = ", after its cost" if best["cost"] else ""
     worth = f"{gain(case, best['gain'])} {one_line(case['reward_name'])} {case['gain_measure']}{after}"
     return [f"Most worth measuring first: {one_line(best['attribute'])} ({worth})"]
-
-
-def gain(case: Facts, number: float) -> str:
-    """A gain with the sign it has for the user: negative if the reward is to be minimised."""
-    written = figures(case)(abs(number))
-    if number == 0:
-        return written
-    return ("−" if (number < 0) != case["minimize"] else "+") + written
-
-
-def known_cell(value: Any) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else one_line(value)
-
-
-def guessed_cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else one_line(value)
-
-
-def _listed(values: Facts, write: Callable[[Any], str]) -> str:
-    return ", ".join(f"{one_line(name)} = {write(value)}" for name, value in values.items())

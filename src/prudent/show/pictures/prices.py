@@ -1,24 +1,31 @@
-"""The picture of one decision: a row per action with its plausible range, its expectation and its worst case."""
+"""The picture of one decision: a row per action with its mean outcome, expected and in the worst plausible case, and
+the range of single outcomes. Labels are wrapped, never cut."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import TypeGuard
 
 from prudent.show.numbers import Figures
 from prudent.show.pictures.axes import MARGIN, Scale, across
-from prudent.show.pictures.palette import CHOSEN, FADED, GUARANTEE, INK, OTHERS, SOFT, WARNING, WASH
+from prudent.show.pictures.palette import CHOSEN, FADED, GUARANTEE, INK, OTHERS, SOFT, WARNING, WASH, Colour
 from prudent.show.pictures.picture import Area, Box, Element, Line, Picture, Point, Text
 from prudent.show.text import one_line, text_width, wrapped
 
-ROW = 28.0
+ROW, LINE, HEAD_LINE = 28.0, 15.0, 13.0
 SHORTEST_LABEL, LONGEST_LABEL = 40.0, 230.0
 NOT_ALLOWED = " (not allowed)"
+EXPECTED, WORST = "expected mean", "worst mean"
 
 
 @dataclass(frozen=True)
 class PriceRow:
-    """One action as it is drawn; rewards in the user's sign. A `worst` or `guarantee` that is unknown is None."""
+    """One action as it is drawn; rewards in the user's sign. A `worst` or `guarantee` that is unknown is None.
+
+    expected, low, high, worst: mean outcomes, over what the gaps may hold. outcome: between which values nine of ten
+    single outcomes lie, None where that is unknown.
+    """
 
     label: str
     expected: float
@@ -28,29 +35,38 @@ class PriceRow:
     guarantee: float | None = None
     chosen: bool = False
     allowed: bool = True
+    outcome: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Labels left, the panel in the middle, two columns of figures right."""
+    """Labels left, the panel in the middle, two columns of figures right. bands: the top and bottom of each row."""
 
     width: float
     panel: Box
     scale: Scale
     figures: Figures
     expected_end: float
+    name: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    bands: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[PriceRow], floor: float | None, top: float, width: float) -> "_Layout":
+    def of(cls, rows: Sequence[PriceRow], name: str, floor: float | None, top: float, width: float) -> "_Layout":
         figures = Figures.of(number for row in rows for number in (row.expected, row.worst))
-        labels = max(text_width(_name(row), 12, bold=True) for row in rows)
+        room = min(max(SHORTEST_LABEL, *(text_width(_name(row), 12, bold=True) for row in rows)), LONGEST_LABEL)
+        heads = tuple(wrapped(one_line(name), room + 8, 11))
+        labels = tuple(tuple(wrapped(_name(row), room, 12, bold=True)) for row in rows)
+        top += HEAD_LINE * max(len(heads) - 1, 0)
+        edges = list(accumulate((max(ROW, LINE * len(label) + 13) for label in labels), initial=top))
         worst = max(text_width(figures(row.worst), 12, bold=True) for row in rows)
         expected = max(text_width(figures(row.expected), 12, bold=True) for row in rows)
-        expected_end = width - MARGIN - max(worst, text_width("worst", 11)) - 18
-        right = expected_end - max(expected, text_width("expected", 11)) - 16
-        panel = Box(MARGIN + min(max(labels, SHORTEST_LABEL), LONGEST_LABEL) + 16, top, right, top + ROW * len(rows))
+        expected_end = width - MARGIN - max(worst, text_width(WORST, 11)) - 18
+        right = expected_end - max(expected, text_width(EXPECTED, 11)) - 16
+        panel = Box(MARGIN + room + 16, top, right, edges[-1])
         scale = Scale.around(_shown(rows, floor), panel.left + 8, panel.right - 8, most=9)
-        return cls(width, panel, scale, figures, expected_end)
+        bands = tuple(pairwise(edges))
+        return cls(width, panel, scale, figures, expected_end, heads, labels, bands)
 
 
 def price_rows(
@@ -69,16 +85,16 @@ def price_rows(
         Text(MARGIN, MARGIN + 10 + 20 * at, line, 16, bold=True)
         for at, line in enumerate(wrapped(one_line(title), room, 16, bold=True))
     ]
-    layout = _Layout.of(rows, floor, MARGIN + 20 * len(elements) + 24, width)
+    layout = _Layout.of(rows, name, floor, MARGIN + 20 * len(elements) + 24, width)
     panel = layout.panel
     elements += _bands(rows, layout)
     elements += across(layout.scale, axis, panel, width)
-    elements += _column_heads(name, layout)
+    elements += _column_heads(layout)
     if floor is not None:
         elements += _floor(layout.scale(floor), panel)
-    for at, row in enumerate(rows):
-        y = panel.top + ROW * (at + 0.5)
-        elements += _marks(row, y, layout) + _words(row, y, layout)
+    for row, label, (top, bottom) in zip(rows, layout.labels, layout.bands, strict=True):
+        y = (top + bottom) / 2
+        elements += _marks(row, y, layout) + _words(row, label, y, layout)
     legend, bottom = _legend(rows, panel.bottom + 62, width)
     elements += legend
     for line in wrapped(one_line(note), room, 11):
@@ -88,7 +104,8 @@ def price_rows(
 
 
 def _shown(rows: Sequence[PriceRow], floor: float | None) -> list[float]:
-    numbers = [n for row in rows for n in (row.expected, row.low, row.high, row.worst, row.guarantee)]
+    marks = ((row.expected, row.low, row.high, row.worst, row.guarantee, *(row.outcome or ())) for row in rows)
+    numbers = [number for row in marks for number in row]
     return [number for number in (*numbers, floor) if _is_finite(number)] or [0.0]
 
 
@@ -101,16 +118,18 @@ def _name(row: PriceRow) -> str:
 
 
 def _bands(rows: Sequence[PriceRow], layout: _Layout) -> list[Element]:
-    tops = [layout.panel.top + ROW * at for at, row in enumerate(rows) if row.chosen]
-    return [Area(Box(MARGIN - 10, y, layout.width - MARGIN + 10, y + ROW), WASH, rounded=5) for y in tops]
+    left, right = MARGIN - 10, layout.width - MARGIN + 10
+    chosen = [band for row, band in zip(rows, layout.bands, strict=True) if row.chosen]
+    return [Area(Box(left, top, right, bottom), WASH, rounded=5) for top, bottom in chosen]
 
 
-def _column_heads(name: str, layout: _Layout) -> list[Element]:
+def _column_heads(layout: _Layout) -> list[Element]:
     y = layout.panel.top - 9
+    first = y - HEAD_LINE * (len(layout.name) - 1)
     return [
-        Text.fitted(MARGIN, y, name, layout.panel.left - MARGIN - 4, 11, colour=SOFT),
-        Text(layout.expected_end, y, "expected", 11, "end", SOFT),
-        Text(layout.width - MARGIN, y, "worst", 11, "end", SOFT),
+        *(Text(MARGIN, first + HEAD_LINE * at, line, 11, colour=SOFT) for at, line in enumerate(layout.name)),
+        Text(layout.expected_end, y, EXPECTED, 11, "end", SOFT),
+        Text(layout.width - MARGIN, y, WORST, 11, "end", SOFT),
     ]
 
 
@@ -127,22 +146,31 @@ def _marks(row: PriceRow, y: float, layout: _Layout) -> list[Element]:
     scale, figures = layout.scale, layout.figures
     colour = CHOSEN if row.chosen else OTHERS if row.allowed else FADED
     low, high = scale(row.low), scale(row.high)
-    elements: list[Element] = [Area(Box(low - 1, y - 4, high + 1, y + 4), colour, rounded=4, opacity=0.35)]
+    elements: list[Element] = []
+    if row.outcome is not None:
+        elements.append(_whisker(scale(row.outcome[0]), scale(row.outcome[1]), y, colour))
+    elements.append(Area(Box(low - 1, y - 4, high + 1, y + 4), colour, rounded=4, opacity=0.35))
     if _is_finite(row.worst):
         x = scale(row.worst)
         elements.append(Line(((x, y), (min(max(x, low), high), y)), colour, 1.5))
-        elements.append(Point(x, y, "bar", 7, colour, f"worst plausible case {figures(row.worst)}"))
-    elements.append(Point(scale(row.expected), y, "circle", 5.5, colour, f"expected {figures(row.expected)}"))
+        elements.append(Point(x, y, "bar", 7, colour, f"worst plausible mean {figures(row.worst)}"))
+    elements.append(Point(scale(row.expected), y, "circle", 5.5, colour, f"expected mean {figures(row.expected)}"))
     if _is_finite(row.guarantee):
         elements.append(Point(scale(row.guarantee), y, "diamond", 5, GUARANTEE, f"guaranteed {figures(row.guarantee)}"))
     return elements
 
 
-def _words(row: PriceRow, y: float, layout: _Layout) -> list[Element]:
+def _whisker(low: float, high: float, y: float, colour: Colour) -> Line:
+    """A thin line with a cap at either end."""
+    points = ((low, y - 3), (low, y + 3), (low, y), (high, y), (high, y - 3), (high, y + 3))
+    return Line(points, colour, 1)
+
+
+def _words(row: PriceRow, label: Sequence[str], y: float, layout: _Layout) -> list[Element]:
     colour = INK if row.allowed else FADED
-    room = layout.panel.left - MARGIN - 16
+    first = y + 4 - LINE * (len(label) - 1) / 2
     return [
-        Text.fitted(MARGIN, y + 4, _name(row), room, colour=colour, bold=row.chosen),
+        *(Text(MARGIN, first + LINE * at, line, colour=colour, bold=row.chosen) for at, line in enumerate(label)),
         Text(layout.expected_end, y + 4, layout.figures(row.expected), 12, "end", colour, row.chosen),
         Text(layout.width - MARGIN, y + 4, layout.figures(row.worst), 12, "end", colour, row.chosen),
     ]
@@ -151,10 +179,12 @@ def _words(row: PriceRow, y: float, layout: _Layout) -> list[Element]:
 def _legend(rows: Sequence[PriceRow], y: float, width: float) -> tuple[list[Element], float]:
     """Each kind of mark with its word, in as many lines as it needs; and where it ends."""
     shown: list[tuple[str, Element]] = [
-        ("expected", Point(9, -4, "circle", 5.5, OTHERS)),
-        ("5% to 95% of the plausible cases", Area(Box(0, -8, 18, 0), OTHERS, rounded=4, opacity=0.35)),
-        ("worst plausible case", Point(9, -4, "bar", 7, OTHERS)),
+        (EXPECTED, Point(9, -4, "circle", 5.5, OTHERS)),
+        ("mean in 5% to 95% of the plausible cases", Area(Box(0, -8, 18, 0), OTHERS, rounded=4, opacity=0.35)),
+        ("worst plausible mean", Point(9, -4, "bar", 7, OTHERS)),
     ]
+    if any(row.outcome is not None for row in rows):
+        shown.append(("9 of 10 single outcomes", _whisker(0, 18, -4, OTHERS)))
     if any(_is_finite(row.guarantee) for row in rows):
         shown.append(("guaranteed", Point(9, -4, "diamond", 5, GUARANTEE)))
     if any(row.chosen for row in rows):
@@ -174,6 +204,8 @@ def _moved(mark: Element, x: float, y: float) -> Element:
     if isinstance(mark, Area):
         box = mark.box
         return replace(mark, box=Box(box.left + x, box.top + y, box.right + x, box.bottom + y))
+    if isinstance(mark, Line):
+        return replace(mark, points=tuple((left + x, top + y) for left, top in mark.points))
     assert isinstance(mark, Point)
     return replace(mark, x=mark.x + x, y=mark.y + y)
 
@@ -181,7 +213,14 @@ def _moved(mark: Element, x: float, y: float) -> Element:
 def _description(rows: Sequence[PriceRow], figures: Figures) -> str:
     """The picture in words, for people who cannot see it."""
     return "; ".join(
-        f"{_name(row)}{' (recommended)' if row.chosen else ''}: expected {figures(row.expected)}, "
-        f"range {figures(row.low)} to {figures(row.high)}, worst {figures(row.worst)}"
+        f"{_name(row)}{' (recommended)' if row.chosen else ''}: expected mean {figures(row.expected)}, "
+        f"mean in 5% to 95% of the plausible cases {figures(row.low)} to {figures(row.high)}, "
+        f"worst plausible mean {figures(row.worst)}{_single(row, figures)}"
         for row in rows
     )
+
+
+def _single(row: PriceRow, figures: Figures) -> str:
+    if row.outcome is None:
+        return ""
+    return f", 9 of 10 single outcomes {figures(row.outcome[0])} to {figures(row.outcome[1])}"

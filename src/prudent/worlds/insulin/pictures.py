@@ -45,7 +45,7 @@ MEASURED_IN = {
     "hour": "o'clock",
 }
 NOT_RECORDED = "not recorded"
-NO_BETTER, BEST = "no dose is better", "the best dose"
+AS_GOOD, BEST = "best of all doses", "the best dose"
 
 
 def record_entries(names: Iterable[str], values: Iterable[float], observed: Iterable[bool]) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def courses_of(
     best, courses = int(theta.argmax()), []
     for dose in dict.fromkeys(chosen.values()):
         names = [name for name, number in chosen.items() if number == dose]
-        names += [NO_BETTER] if theta[dose] >= theta[best] else []
+        names += [AS_GOOD] if theta[dose] >= theta[best] else []
         courses.append(course(dose, names, SERIES[len(courses) % len(SERIES)]))
     if not any(theta[dose] >= theta[best] for dose in chosen.values()):
         courses.append(course(best, [BEST], INK, "5 4"))
