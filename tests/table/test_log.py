@@ -168,6 +168,27 @@ def test_summary():
     assert [(a.label, a.rows, a.mean_reward) for a in summary.actions] == [("high", 2, 0.25), ("low", 1, 1.0)]
 
 
+def test_printing_a_log_shows_its_columns_actions_and_notes_but_no_row():
+    table = VISITS | {"name": ["Ada", "Bo", "Cy", "Di", "Ed", "Flo"], "site": ["a"] * 6}
+    log = of(table, ignore=["chance", "name"])
+    for text in (str(log), str(log.summary())):
+        for fact in ("6 rows", "age", "real", "17%", "25 to 60", "high", "low", "'site' holds only 'a'"):
+            assert fact in text
+        assert "array" not in text
+        assert "Ada" not in text
+        assert "31" not in text
+    assert len(repr(log)) < 100
+    assert "6 rows" in repr(log)
+
+
+def test_printing_a_wide_log_is_short():
+    random = np.random.default_rng(0)
+    table = {f"x{at}": random.normal(size=6).tolist() for at in range(300)} | {
+        name: VISITS[name] for name in ("dose", "outcome")
+    }
+    assert len(str(of(table)).splitlines()) < 80
+
+
 def test_read_log_takes_the_same_settings(tmp_path):
     path = tmp_path / "visits.csv"
     pl.DataFrame(VISITS).write_csv(path)

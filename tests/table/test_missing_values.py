@@ -1,6 +1,7 @@
 """Declared gaps, codes that may stand for gaps, absent columns, one case as a dict."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import prudent
 from prudent.errors import InputProblem
-from prudent.table import Log, Schema, parse_missing
+from prudent.table import Log, Roles, Schema, parse_missing
 
 AGES = [31, 54, 47, 999, 60, 999, 25, 33, 71, 18]
 TABLE: dict[str, list[Any]] = {
@@ -57,6 +58,9 @@ def test_declared_values_stay_gaps_in_new_cases_and_later_logs():
         [True, True],
     ]
     assert log.roles.missing_values()["outcome"] == ["999"]
+    assert Roles(**json.loads(json.dumps(asdict(log.roles)))) == log.roles
+    read = of(missing=log.roles.missing_values(), schema=schema, action_labels=log.action_labels)
+    np.testing.assert_array_equal(read.rewards, log.rewards)
 
 
 def test_a_declared_value_of_an_unknown_column_is_refused():

@@ -464,6 +464,9 @@ def test_bad_files_of_kinds(tmp_path, name, content, sentence):
         {"kind": "positive", "low": 0.0},
         {"kind": "bounded", "high": 1.5},
         {"kind": "categorical", "categories": ["a", "a"]},
+        {"reading": "day first"},
+        {"missing": [999]},
+        {"missing": "999"},
     ],
 )
 def test_a_damaged_stored_schema_is_refused(damage):
@@ -471,6 +474,13 @@ def test_a_damaged_stored_schema_is_refused(damage):
     stored["columns"][0].update(damage)
     with pytest.raises(InputProblem, match="stored schema is damaged"):
         Schema.from_json(stored)
+
+
+def test_a_schema_stored_before_readings_and_missing_values_is_read():
+    schema = Schema.infer({"x": [1.5, 2.5]})[0]
+    stored = schema.to_json()
+    del stored["columns"][0]["reading"], stored["columns"][0]["missing"]
+    assert Schema.from_json(stored) == schema
 
 
 @pytest.mark.parametrize("stored", [None, [], {}, {"columns": []}, {"columns": [1]}, {"columns": {}}])
