@@ -9,7 +9,7 @@ import pytest
 from conftest import COMPLETIONS, visits
 from scipy import stats
 
-from prudent.decide import Conservative, MaximumExpectedReward, Search, Strategy, TailAverse
+from prudent.decide import Conservative, MaximumExpectedReward, Search, Strategy, Support, TailAverse
 from prudent.errors import InputProblem
 from prudent.evaluation import LearntPrices, MaskedPolicy, evaluate
 from prudent.promise import DEFAULT_SETTINGS, KnownTruth, frontier, matching_gaps, mildest
@@ -200,6 +200,19 @@ def test_a_column_that_was_never_tested_is_refused(fitted_models):
         frontier(fitted, fitted.read(frame), cases=visits(30, seed=8), **options)
     without = visits(30, seed=8).assign(marker=np.nan)
     assert frontier(fitted, fitted.read(frame), cases=without, **options).points
+
+
+def test_referred_rows_are_said_and_have_no_known_truth(fitted_models):
+    fitted = fitted_models["causal"]
+    options: dict[str, Any] = {"below": -1.5, "settings": FEW[2:], "completions": COMPLETIONS}
+    nothing_open = Support(rows=10**6)
+    later = fitted.read(visits(60, seed=5))
+    found = frontier(fitted, later, support=nothing_open, **options)
+    assert any("60 of 60 rows" in note for note in found.notes)
+    assert not any("refer" in note for note in frontier(fitted, later, **options).notes)
+    cases = visits(20, seed=8).drop(columns=["dose", "outcome"])
+    with pytest.raises(InputProblem, match=r"20 of the 20 cases.*support=None"):
+        frontier(fitted, KnownTruth(cases, np.zeros((20, 3))), support=nothing_open, **options)
 
 
 def test_no_cases_mask_nothing(fitted_models):

@@ -133,7 +133,7 @@ class Frontier:
         check("choose", _LIMITS, locals())
         order, shares = families(self.settings), [point.observed_share for point in self.points]
         passed = certified(order, shares, limit, confidence)
-        scope = f" This is about cases with gaps like those of {self.tested}."
+        scope = f" This is for gaps like those of {self.tested}."
         if not passed:
             sentence = nothing_sentence(self.settings, order, shares, self.tail_name, limit, confidence)
             return Certificate(limit, confidence, (), None, sentence + scope)

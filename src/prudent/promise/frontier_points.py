@@ -83,7 +83,12 @@ def points_on_log(
         )
         for name, policy in named.items()
     }
-    return tuple(points[repr(policy.strategy)] for policy in policies), evaluation.notes
+    referred = max(map(evaluation.referred, named))
+    left = (
+        f"Settings refer up to {referred} of {len(evaluation.log)} rows to a person; these count as decided as logged."
+    )
+    notes = (*evaluation.notes, left) if referred else evaluation.notes
+    return tuple(points[repr(policy.strategy)] for policy in policies), notes
 
 
 def points_on_truth(policies: Sequence[Policy], truth: KnownTruth, below: float) -> tuple[Point, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from prudent.decide import Policy
-from prudent.errors import require
+from prudent.errors import InputProblem, require
 from prudent.evaluation import policy_probabilities
 
 
@@ -32,4 +32,11 @@ def true_decisions(policies: Sequence[Policy], truth: KnownTruth) -> list[np.nda
     valid = rewards.shape == shape and shape[0] > 0 and bool(np.isfinite(rewards).all())
     must = f"be finite numbers of shape {shape}, one per case and action of the log"
     require(valid, "KnownTruth", "rewards", must, rewards.shape)
-    return policy_probabilities(policies, encoded)
+    decided = policy_probabilities(policies, encoded)
+    referred = max(int(np.isnan(chances).any(axis=1).sum()) for chances in decided)
+    if referred:
+        raise InputProblem(
+            f"In {referred} of the {shape[0]} cases no action is open, so they are referred and have no known "
+            "reward; leave them out, or judge with support=None."
+        )
+    return decided
