@@ -473,6 +473,23 @@ def evaluate(
     support: SupportRule = True,
     min_propensity: MinPropensity = None,
     min_rows: MinRows = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Also say how strong unrecorded reasons would have to be, and how far off the missing cells, to "
+            "change which policy is best. Takes minutes.",
+        ),
+    ] = False,
+    cross_fit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=2,
+            help="Fit the model's settings K times, each without a part of LOG, and evaluate on all of it; LOG may "
+            "then be the log that the model was fitted on. Takes K times as long as the fit.",
+        ),
+    ] = None,
     completions: CompletionCount = 256,
     search: SearchSteps = None,
     seed: Seed = 0,
@@ -486,7 +503,7 @@ def evaluate(
     First which policy to use, if any; then every strategy of the model, the decisions as logged and the best constant
     action, with confidence intervals.
     """
-    from prudent.command_line.evaluating import EvaluationOptions, evaluate_model
+    from prudent.command_line.evaluating import EvaluationOptions, Studies, evaluate_model
     from prudent.command_line.policy_options import PolicyOptions
     from prudent.table import TextFormat
 
@@ -501,7 +518,62 @@ def evaluate(
     )
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)
-    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written)
+    studies = Studies(sensitivity, cross_fit)
+    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written, studies)
+
+
+@app.command()
+def effects(
+    log: Table,
+    action: Action,
+    reward: Reward,
+    treated: Annotated[
+        str | None,
+        typer.Option(metavar="ACTION", help="The action whose effect is estimated. Needed with three or more actions."),
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(metavar="ACTION", help="The action that it is compared with. Likewise.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Also the effect in each group of this column's values. Repeatable."),
+    ] = None,
+    bins: Annotated[int, typer.Option(metavar="N", min=1, help="Groups that --by makes of numbers.")] = 4,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write an effect for every row of LOG, in order: .csv, .tsv, .parquet or .pq; '-' prints csv. It is "
+            "empty where the row took another action or has no outcome.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="Copy this column to --out, before the effect. Repeatable.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
+    propensity: Propensity = None,
+    minimize: Minimize = False,
+    ignore: Ignore = None,
+    kind: Kinds = None,
+    kinds: KindsFile = None,
+    missing: Missing = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    json: JsonFile = None,
+) -> None:
+    """Estimate what one action does compared with another: on average, by group, for every row. Needs no model."""
+    from prudent.command_line.comparing import EffectOptions, compare_actions
+    from prudent.command_line.log_options import LogOptions
+    from prudent.table import TextFormat
+
+    options = LogOptions(
+        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+    )
+    compared = EffectOptions(treated, control, tuple(by or ()), bins, confidence, seed)
+    compare_actions(options, compared, out, tuple(keep or ()), json)
 
 
 @app.command()

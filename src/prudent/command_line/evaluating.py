@@ -14,19 +14,28 @@ from prudent.decide import Policy
 from prudent.errors import InputProblem
 from prudent.evaluation import (
     EVERY_ESTIMATOR,
+    LOGGED,
     Bootstrap,
+    CrossFitted,
+    CrossFittedPolicy,
+    Decider,
     EmpiricalBernstein,
+    Evaluation,
     Interval,
     Student,
+    cross_fit,
     evaluate,
 )
 from prudent.models import Fitted, load
-from prudent.show import Facts, Section, evaluation_sections, source_sentence
+from prudent.propensity import ImputedLogistic
+from prudent.show import Facts, Section, confounding_sentence, evaluation_sections, source_sentence
 from prudent.table import Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail")
 ESTIMATE = "estimate"
+YARDSTICK_COLUMNS = 20
+"""With more, the strength of every recorded reason is left out: it takes a propensity per column."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,14 @@ class EvaluationOptions:
         return EmpiricalBernstein() if self.interval == "bernstein" else Student()
 
 
+@dataclass(frozen=True)
+class Studies:
+    """What is done beside the evaluation: how wrong its assumptions may be, and models of parts of the log."""
+
+    sensitivity: bool = False
+    cross_fit: int | None = None
+
+
 def evaluate_model(
     model: Path,
     log: Path,
@@ -66,6 +83,7 @@ def evaluate_model(
     options: EvaluationOptions,
     json_file: Path | None,
     written: TextFormat,
+    studies: Studies = Studies(),
 ) -> None:
     require_json_destination(json_file)
     refuse_to_overwrite({"--json": json_file}, log)
@@ -76,16 +94,36 @@ def evaluate_model(
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
     read, notes = _read(fitted, frame, options.propensity)
     announce_slow_steps(policies, len(read))
-    evaluation = evaluate({**policies, **others}, read, **options.settings())
+    judged: Fitted | CrossFitted = fitted
+    deciders: dict[str, Decider] = {**policies, **others}
+    if studies.cross_fit is not None:
+        judged = cross_fit(fitted.settings, read, folds=studies.cross_fit, seed=options.seed)
+        deciders |= {name: _crossed(judged, request) for name, request in requests.items()}
+        notes = [*notes, _cross_fit_note(studies.cross_fit)]
+    evaluation = evaluate(deciders, read, **options.settings())
     used = {name: str(policy.strategy) for name, policy in policies.items()}
     facts = {"model": str(model), "log": str(log), "strategies": used, **evaluation.to_dict()}
     facts["notes"] = [*file_notes, *notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
+    if studies.sensitivity:
+        facts["sensitivity"] = sensitivity_facts(evaluation, judged, options.seed)
     if write_json(facts, json_file):
         return
     _show(facts, options.show_estimators, has_all=json_file is not None)
 
 
 # --- what is evaluated ---
+
+
+def _crossed(cross_fitted: CrossFitted, request: PolicyOptions) -> CrossFittedPolicy:
+    return CrossFittedPolicy(cross_fitted, tuple(request.policy(model) for model in cross_fitted.models))
+
+
+def _cross_fit_note(folds: int) -> str:
+    return (
+        f"Cross-fitted: {folds} models with the settings of this one were fitted, each without a part of the log, and "
+        "every row is decided and priced by the one that has not seen it. This judges the way of learning, on a little "
+        "less data; the saved model was not used."
+    )
 
 
 def _requests(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
@@ -162,12 +200,51 @@ def announce_slow_steps(policies: dict[str, Policy], rows: int) -> None:
     announce(f"Evaluating {len(policies)} policies of the model on {rows:,} decisions{slow} ...")
 
 
+# --- how wrong the assumptions may be ---
+
+
+def sensitivity_facts(evaluation: Evaluation, judged: Fitted | CrossFitted, seed: int) -> Facts:
+    """Unrecorded reasons and gaps that depend on what they hide; a part that cannot be answered is its sentence."""
+    few = len(evaluation.log.schema) <= YARDSTICK_COLUMNS
+    yardstick = ImputedLogistic(imputations=1) if few else None
+    facts: Facts = {}
+    for name, study in (
+        ("confounding", lambda: evaluation.confounding(yardstick=yardstick, seed=seed)),
+        ("missingness", lambda: evaluation.missingness(judged, seed=seed)),
+    ):
+        try:
+            facts[name] = study().to_dict()
+        except InputProblem as problem:
+            facts[name] = {"sentence": str(problem)}
+    return facts
+
+
+def _against_the_log(confounding: Facts) -> list[str]:
+    """The best policy against the decisions as logged: of all comparisons the one that is asked for first."""
+    logged = [one for one in confounding.get("tippings", ()) if one["other"] == LOGGED]
+    least = [confounding["least"]] if "least" in confounding else []
+    return [
+        confounding_sentence({**confounding, "least": one, "observed_strength": {}}) for one in logged if [one] != least
+    ]
+
+
 # --- what is shown ---
+
+
+def _sensitivity(facts: Facts) -> list[Section]:
+    if "sensitivity" not in facts:
+        return []
+    studies = facts["sensitivity"]
+    reasons = (*_against_the_log(studies["confounding"]), studies["confounding"]["sentence"])
+    return [
+        Section("If there were unrecorded reasons", sentences=reasons),
+        Section("If gaps depended on what they hide", sentences=(studies["missingness"]["sentence"],)),
+    ]
 
 
 def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
     source = Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",))
-    show([source, *evaluation_sections(facts, estimators)])
+    show([source, *evaluation_sections(facts, estimators), *_sensitivity(facts)])
     more = [] if estimators else ["The same by every estimator: --all-estimators."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:

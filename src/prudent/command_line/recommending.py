@@ -114,20 +114,22 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases
 
 
 def kept_columns(
-    table: Path, frame: pl.DataFrame, keep: tuple[str, ...], written: TextFormat = TextFormat()
+    table: Path,
+    frame: pl.DataFrame,
+    keep: tuple[str, ...],
+    written: TextFormat = TextFormat(),
+    made: tuple[str, ...] = ADVICE,
 ) -> pl.DataFrame:
     """The columns to copy through, as they stand in the file: an identifier 007 stays 007.
 
-    A csv column whose numbers say the same as its text stays a column of numbers.
+    A csv column whose numbers say the same as its text stays a column of numbers. made: the columns that are added.
     """
     names = list(dict.fromkeys(keep))
     for name in names:
         if name not in frame.columns:
             raise InputProblem(f"The table has no column '{name}' (to keep). {did_you_mean(name, frame.columns)}")
-        if name in ADVICE:
-            raise InputProblem(
-                f"Column '{name}' cannot be kept: the advice has a column of that name; rename it first."
-            )
+        if name in made:
+            raise InputProblem(f"Column '{name}' cannot be kept: the result has one of that name; rename it first.")
     kept = frame.select(names)
     texts = read_as_text(table, names, written)
     if texts is None:

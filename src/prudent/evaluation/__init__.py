@@ -1,8 +1,10 @@
 """Honest evaluation on logged data: estimators, intervals, diagnostics, effects and sensitivity."""
 
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
+from prudent.evaluation.cross_fitting import CrossFittedPolicy as CrossFittedPolicy
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit
 from prudent.evaluation.decisions import LOGGED as LOGGED
+from prudent.evaluation.decisions import Decider as Decider
 from prudent.evaluation.decisions import MaskedPolicy as MaskedPolicy
 from prudent.evaluation.decisions import policy_probabilities as policy_probabilities
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis as Diagnosis

@@ -66,6 +66,3 @@ class CrossFittedPolicy:
 
     cross_fitted: CrossFitted
     policies: Sequence[Policy]
-
-    def unseen(self, log: Log) -> np.ndarray:
-        return self.cross_fitted.unseen(log)

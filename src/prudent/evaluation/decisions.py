@@ -43,11 +43,10 @@ def decisions(policies: Mapping[str, Decider], log: Log, used: np.ndarray) -> di
     """
     modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy | MaskedPolicy)}
     decided = dict(zip(modelled, _of_policies(list(modelled.values()), log, used), strict=True))
+    crossed = {name: policy for name, policy in policies.items() if isinstance(policy, CrossFittedPolicy)}
+    decided |= dict(zip(crossed, _of_cross_fitted(list(crossed.values()), log, used), strict=True))
     for name, policy in policies.items():
-        if isinstance(policy, CrossFittedPolicy):
-            parts = [_of_policies([part], log, used)[0] for part in policy.policies]
-            decided[name] = _mixed(parts, policy.unseen(log))
-        elif not isinstance(policy, Policy | MaskedPolicy):
+        if not isinstance(policy, Policy | MaskedPolicy | CrossFittedPolicy):
             require(callable(policy), "evaluate", "policies", "hold policies or functions of a frame", policy)
             decided[name] = _answered(name, policy(log.cases()), log)
     return {name: decided[name] for name in policies}
@@ -118,9 +117,19 @@ def policy_probabilities(policies: Sequence[Policy], encoded: Encoded) -> list[n
     return [chooser.probabilities(scores, encoded) for chooser, scores in zip(choosers, scored, strict=True)]
 
 
-def _mixed(parts: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
-    """Each row from the array whose index is given for it."""
-    return np.stack(parts)[which, np.arange(len(which))]
+def _of_cross_fitted(policies: Sequence[CrossFittedPolicy], log: Log, used: np.ndarray) -> list[np.ndarray]:
+    """Each row by the model that has not seen it; policies of the same models are decided together."""
+    decided = [np.zeros((len(log), len(log.action_labels))) for _ in policies]
+    for models in {id(policy.cross_fitted): policy.cross_fitted for policy in policies}.values():
+        indices = [index for index, policy in enumerate(policies) if policy.cross_fitted is models]
+        which = models.unseen(log)
+        for part in np.unique(which):
+            rows = np.flatnonzero(which == part)
+            several = [policies[index].policies[part] for index in indices]
+            chosen = _of_policies(several, log.take(rows), np.flatnonzero(used)[rows])
+            for index, probabilities in zip(indices, chosen, strict=True):
+                decided[index][rows] = probabilities
+    return decided
 
 
 def _answered(name: str, answer: Any, log: Log) -> np.ndarray:

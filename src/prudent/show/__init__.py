@@ -15,6 +15,7 @@ from prudent.show.evaluation.comparison import summary_table as summary_table
 from prudent.show.evaluation.diagnosis import diagnosis_text as diagnosis_text
 from prudent.show.evaluation.diagnosis import verdict_sentence as verdict_sentence
 from prudent.show.evaluation.diagnosis import warning_sentences as warning_sentences
+from prudent.show.evaluation.effects import effects_sections as effects_sections
 from prudent.show.evaluation.effects import effects_text as effects_text
 from prudent.show.evaluation.sensitivity import confounding_sentence as confounding_sentence
 from prudent.show.evaluation.sensitivity import missingness_sentence as missingness_sentence
