@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 class InputProblem(ValueError):
     """Bad input: one sentence that names the column or parameter, the value, and the way out.
 
-    The command line prints it without a traceback and exits with 2.
+    The command line prints it without a traceback and exits with 2. `details` is what a program may use, such as the
+    odd cells of a table.
     """
+
+    def __init__(self, sentence: str, details: object = None):
+        super().__init__(sentence)
+        self.details = details
 
 
 class Rule(NamedTuple):

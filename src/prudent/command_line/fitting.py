@@ -22,7 +22,7 @@ from prudent.errors import InputProblem
 from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, SavedColumns, saved_columns
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
-from prudent.table import Log, OddCellsProblem, take_rows
+from prudent.table import Log, odd_cells_of, take_rows
 
 HELD_OUT = 0.2
 """The share of rows that --hold-out keeps out of the fit."""
@@ -131,8 +131,8 @@ def _differences(saved: SavedColumns, new: SavedColumns) -> list[str]:
 def _log(options: LogOptions) -> Log:
     try:
         return options.log()
-    except OddCellsProblem as problem:
-        mended = options.with_options(problem.options).as_command()
+    except InputProblem as problem:
+        mended = options.with_options(odd_cells_of(problem).options).as_command()
         raise InputProblem(f"{problem}\nTo see the log read so: prudent inspect {mended}") from problem
 
 

@@ -10,7 +10,7 @@ from prudent.errors import InputProblem
 from prudent.models import require_fittable, reward_scale
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, inspection_sections, plain_types
-from prudent.table import Log, OddCellsProblem, gap_patterns, log_findings
+from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of
 
 MOST_MENDS = 3
 """Mending a column's odd cells can show others in it, but seldom twice."""
@@ -38,7 +38,7 @@ def inspection_facts(options: LogOptions) -> Facts:
     log = mended.log()
     findings = log_findings(log)
     proposed = mended.with_options(finding.option for finding in findings)
-    problems, overlap = [*map(str, odd), *_problems(log)], None
+    problems, overlap = [*(found.sentence for found in odd), *_problems(log)], None
     try:
         overlap = (Known() if options.propensity else Boosted()).fit(log).overlap().to_dict()
     except InputProblem as problem:
@@ -59,27 +59,28 @@ def inspection_facts(options: LogOptions) -> Facts:
             "common": [{"missing": [names[i] for i in missing], "rows": rows} for missing, rows in gaps.common],
         },
         "overlap": overlap,
-        "odd_cells": [plain_types(cells) for problem in odd for cells in problem.found],
+        "odd_cells": [plain_types(cells) for found in odd for cells in found.columns],
         "findings": [plain_types(finding) for finding in findings],
         "proposed": None if proposed == options else f"prudent inspect {proposed.as_command()}",
         "problems": problems,
     }
 
 
-def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsProblem]]:
-    """Options with which the log can be read, and the problems with odd cells that they solve."""
-    odd: list[OddCellsProblem] = []
+def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsFound]]:
+    """Options with which the log can be read, and the odd cells that they solve."""
+    found: list[OddCellsFound] = []
     for _ in range(MOST_MENDS):
         try:
             options.log()
-        except OddCellsProblem as problem:
-            if not all(cells.options for cells in problem.found):
+        except InputProblem as problem:
+            odd = odd_cells_of(problem)
+            if not all(cells.options for cells in odd.columns):
                 raise
-            odd.append(problem)
-            options = options.with_options(problem.options)
+            found.append(odd)
+            options = options.with_options(odd.options)
         else:
             break
-    return options, odd
+    return options, found
 
 
 def _problems(log: Log) -> list[str]:

@@ -27,7 +27,8 @@ from prudent.table.log_summary import LogSummary as LogSummary
 from prudent.table.missing_values import Missing as Missing
 from prudent.table.missing_values import parse_missing as parse_missing
 from prudent.table.odd_cells import OddCells as OddCells
-from prudent.table.odd_cells import OddCellsProblem as OddCellsProblem
+from prudent.table.odd_cells import OddCellsFound as OddCellsFound
+from prudent.table.odd_cells import odd_cells_of as odd_cells_of
 from prudent.table.role_columns import ActionLabel as ActionLabel
 from prudent.table.role_columns import Roles as Roles
 from prudent.table.role_columns import read_numbers as read_numbers

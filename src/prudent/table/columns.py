@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from prudent.table.cells import as_days, as_labels, as_numbers, first_stray
-from prudent.table.odd_cells import OddCells, OddCellsProblem
+from prudent.table.odd_cells import OddCells, odd_cells_problem
 from prudent.table.spellings import positions
 
 Kind = Literal["real", "positive", "count", "bounded", "categorical", "ordinal", "boolean", "date"]
@@ -164,7 +164,7 @@ class Column:
             return read
         wanted = "a date such as 2024-03-01" if self.kind == "date" else "a number"
         expected = f"column '{self.name}' needs {wanted} ({self.kind})"
-        raise OddCellsProblem([OddCells.of(expected, cells, read, otherwise=None)])
+        raise odd_cells_problem([OddCells.of(expected, cells, read, otherwise=None)])
 
     def _far_outside(self, numbers: np.ndarray) -> np.ndarray:
         """Farther beyond the log's extremes than they are apart; below the smallest positive number, on the log scale.

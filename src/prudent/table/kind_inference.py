@@ -35,7 +35,7 @@ from prudent.table.identifiers import FEWEST_ROWS, are_keys, is_named_as_identif
 from prudent.table.kind_overrides import DATE_ORDERS, KindOverride, bounds_of
 from prudent.table.missing_codes import missing_codes
 from prudent.table.number_texts import best_reading
-from prudent.table.odd_cells import OddCells, OddCellsProblem
+from prudent.table.odd_cells import OddCells, odd_cells_problem
 from prudent.table.ordered_texts import natural_levels
 from prudent.table.reading_notes import date_notes, level_note, number_notes, spelling_notes, unit_note
 from prudent.table.spellings import one_spelling
@@ -128,7 +128,7 @@ def _inferred_from_text(name: str, cells: pl.Series) -> tuple[Column, list[Colum
         for wanted, read in (("numbers", numbers), ("dates", days)):
             if 0 < stray_count(cells, read) <= (len(cells) - cells.null_count()) / 2:
                 expected = f"most cells of column '{name}' are {wanted}"
-                raise OddCellsProblem([OddCells.of(expected, cells, read, otherwise="categorical")])
+                raise odd_cells_problem([OddCells.of(expected, cells, read, otherwise="categorical")])
     return _inferred_text(name, cells)
 
 

@@ -54,16 +54,20 @@ class OddCells:
         return ", ".join(map(repr, self.values[:MOST_DECLARED])) + (" …" if len(self.values) > MOST_DECLARED else "")
 
 
-class OddCellsProblem(InputProblem):
-    """Cells that cannot be read; `found` has them by column, and `options` mend them all."""
+@dataclass(frozen=True)
+class OddCellsFound:
+    """The odd cells of a table, by column: the details of the problem that they are."""
 
-    def __init__(self, found: Iterable[OddCells]):
-        self.found = tuple(found)
-        self.options = tuple(option for odd in self.found for option in odd.options)
-        super().__init__(self._sentence())
+    columns: tuple[OddCells, ...]
 
-    def _sentence(self) -> str:
-        descriptions = [odd.description for odd in self.found]
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """Mend them all on the command line."""
+        return tuple(option for odd in self.columns for option in odd.options)
+
+    @property
+    def sentence(self) -> str:
+        descriptions = [odd.description for odd in self.columns]
         if len(descriptions) == 1:
             text = f"{descriptions[0][0].upper()}{descriptions[0][1:]}; "
         else:
@@ -77,22 +81,35 @@ class OddCellsProblem(InputProblem):
     def _other_ways(self) -> str:
         labels = [
             shlex.join(("--kind", f"{odd.column}={odd.otherwise}"))
-            for odd in self.found
+            for odd in self.columns
             if odd.otherwise is not None and odd.options[0][0] != "--kind"
         ]
-        if not labels or len(self.found) > 1:
+        if not labels or len(self.columns) > 1:
             return " to read them as gaps" * bool(labels)
         return f" to read them as gaps, or {labels[0]} to read the column as labels"
+
+
+def odd_cells_problem(columns: Iterable[OddCells]) -> InputProblem:
+    found = OddCellsFound(tuple(columns))
+    return InputProblem(found.sentence, found)
+
+
+def odd_cells_of(problem: InputProblem) -> OddCellsFound:
+    """The odd cells that a problem names; any other problem is raised again."""
+    if isinstance(problem.details, OddCellsFound):
+        return problem.details
+    raise problem
 
 
 def read_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
     """What both functions return; where one meets odd cells, the other one's are looked for before all are named."""
     try:
         result = first()
-    except OddCellsProblem as problem:
+    except InputProblem as problem:
+        odd = odd_cells_of(problem)
         try:
             second()
-        except OddCellsProblem as other:
-            raise OddCellsProblem((*problem.found, *other.found)) from None
+        except InputProblem as other:
+            raise odd_cells_problem((*odd.columns, *odd_cells_of(other).columns)) from None
         raise
     return result, second()

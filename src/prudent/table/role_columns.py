@@ -12,7 +12,7 @@ from prudent.table.columns import Column
 from prudent.table.frames import Table
 from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
-from prudent.table.odd_cells import OddCells, OddCellsProblem, read_both
+from prudent.table.odd_cells import OddCells, odd_cells_problem, read_both
 from prudent.table.reading_notes import number_notes, spelling_notes
 from prudent.table.spellings import one_spelling, positions
 
@@ -75,7 +75,7 @@ def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
         return numbers.fill_null(np.nan).to_numpy()
     odd = OddCells.of(f"{role} column '{name}' must hold numbers", cells, numbers, otherwise=None)
     if strays <= (len(cells) - cells.null_count()) / 2 and odd.options:
-        raise OddCellsProblem([odd])
+        raise odd_cells_problem([odd])
     raise InputProblem(
         f"{role.capitalize()} column '{name}' must hold numbers, but {row_name(odd.rows[0] - 1)} holds "
         f"{odd.values[0]!r}; turn it into numbers or empty the cell."

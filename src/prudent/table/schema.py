@@ -19,7 +19,7 @@ from prudent.table.kind_inference import infer_column
 from prudent.table.kind_overrides import KindOverride, overrides_by_column
 from prudent.table.missing_values import Missing, missing_by_column
 from prudent.table.number_texts import COMMA, EITHER
-from prudent.table.odd_cells import OddCells, OddCellsProblem
+from prudent.table.odd_cells import OddCells, odd_cells_of, odd_cells_problem
 
 MOST_LEVELS = 5000
 FEW_LEVELS = 50
@@ -116,14 +116,14 @@ class Schema:
                 continue
             try:
                 encoded = column.encode(table.cells(column.name, column.categories, column.missing))
-            except OddCellsProblem as problem:
-                odd += [replace(found, options=()) for found in problem.found]
+            except InputProblem as problem:
+                odd += [replace(cells, options=()) for cells in odd_cells_of(problem).columns]
                 continue
             values[:, position], observed[:, position] = encoded.values, encoded.observed
             for row, remark in encoded.remarks:
                 remarks.setdefault(row, []).append(remark)
         if odd:
-            raise OddCellsProblem(odd)
+            raise odd_cells_problem(odd)
         flags = [""] * table.rows
         for row, sentences in remarks.items():
             flags[row] = "; ".join(sentences)
@@ -190,13 +190,13 @@ def _columns_of(
             column, column_notes = infer_column(name, table, overrides.get(name))
         except ColumnDropped as dropped:
             notes.append(dropped.note)
-        except OddCellsProblem as problem:
-            odd += problem.found
+        except InputProblem as problem:
+            odd += odd_cells_of(problem).columns
         else:
             columns.append(replace(column, missing=table.missing.get(name, ())))
             notes.extend(column_notes)
     if odd:
-        raise OddCellsProblem(odd)
+        raise odd_cells_problem(odd)
     return columns, notes
 
 
