@@ -18,6 +18,7 @@ from prudent.decide import Model
 from prudent.models import FeatureLoss, RewardScale, SimilarityModel, Sizes
 from prudent.models.causal import CausalLoss, CausalModel
 from prudent.models.conditional import ConditionalLoss, ConditionalModel
+from prudent.models.possible import Possible
 from prudent.models.similarity import logged_rows
 from prudent.networks import Members, Training, quasi_random, train
 from prudent.propensity import FittedPropensity
@@ -207,7 +208,9 @@ def _trained(
 
 def _causal(shared: Any, part: Any) -> Model:
     arrays, scale = part
-    return CausalModel(_single(arrays, shared), RewardScale(*scale), jnp.zeros((1, ARMS, 1, 1)))
+    networks = _single(arrays, shared)
+    possible = Possible.anything(networks.shared.features.layout.attributes)
+    return CausalModel(networks, RewardScale(*scale), possible, jnp.zeros((1, ARMS, 1, 1)))
 
 
 def _conditional(context: Any, part: Any) -> Model:

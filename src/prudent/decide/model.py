@@ -89,6 +89,17 @@ class HasDensity(Protocol):
 
 
 @runtime_checkable
+class HasLimits(Protocol):
+    """A model that knows which records cannot occur."""
+
+    def possible_record(
+        self, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]
+    ) -> Float[Array, " attribute"]:
+        """A complete record with its gaps moved to values that can occur; observed cells never change."""
+        ...
+
+
+@runtime_checkable
 class HasDoubt(Protocol):
     """A model that says what its log leaves open about a price, and how single rewards scatter around it."""
 

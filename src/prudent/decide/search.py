@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 
 from prudent.decide.caution import Caution
 from prudent.decide.completions import Completions, PriceTable
-from prudent.decide.model import HasDensity, Model, price_completions
+from prudent.decide.model import HasDensity, HasLimits, Model, price_completions
 from prudent.errors import check, whole
 from prudent.networks import Layout
 
@@ -141,6 +141,11 @@ class _Landscape(eqx.Module):
         assert self.completions.evidence is not None
         return self.model.log_density(values, self.completions.evidence)
 
+    def within(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+        """The nearest record that can occur."""
+        bounded = self.cells.within(values)
+        return self.model.possible_record(bounded, self.observed) if isinstance(self.model, HasLimits) else bounded
+
     def walk(self, point: _Point, action: Array, steps: int) -> _Point:
         """Each step goes to the lowest plausible record it finds, downhill or with a level switched; or stays."""
 
@@ -150,7 +155,7 @@ class _Landscape(eqx.Module):
 
             def look(best: tuple[_Point, Array], _: None) -> tuple[tuple[_Point, Array], None]:
                 lowest, shares = best
-                ray = jax.vmap(self.cells.within)(centre[None, :] + jnp.outer(shares, aim - centre))
+                ray = jax.vmap(self.within)(centre[None, :] + jnp.outer(shares, aim - centre))
                 tried = jnp.concatenate([ray, switched])
                 density = jax.vmap(self.log_density)(tried)
                 lowest = self._lowest(lowest, tried, density, action)
@@ -199,7 +204,7 @@ class _Landscape(eqx.Module):
         here = self._centre(point.values)
         moved = jax.vmap(lambda values: jnp.where(self._free, self._centre(values) - here, 0.0))(switched)
         candidates = switched + moved
-        candidates = jax.vmap(self.cells.within)(candidates)
+        candidates = jax.vmap(self.within)(candidates)
         prices = jax.vmap(lambda values: self.price(values, action))(candidates)
         return candidates[jnp.argsort(jnp.where(missing, prices, jnp.inf))[:SWITCHES_TRIED]]
 

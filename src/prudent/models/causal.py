@@ -20,6 +20,7 @@ from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
+from prudent.models.possible import Possible
 from prudent.models.presets import preset_options
 from prudent.models.price_uncertainty import regression_uncertainty, type_uncertainty
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
@@ -187,9 +188,11 @@ class CausalPVAE:
         networks = untrained(partial(self.network, schema, actions), self.members)
         scale = RewardScale(jnp.float32(0), jnp.float32(1))
         if self.types > 1:
-            return TypedModel(networks, scale, jnp.zeros((self.members, self.types, actions)), jnp.float32(1))
+            profiles = jnp.zeros((self.members, self.types, actions))
+            return TypedModel(networks, scale, Possible.blank(len(schema)), profiles, jnp.float32(1))
         features = two_widths(self.sizes.of(schema)["width"])[-1] + 1
-        return CausalModel(networks, scale, jnp.zeros((self.members, actions, features, features)))
+        known = jnp.zeros((self.members, actions, features, features))
+        return CausalModel(networks, scale, Possible.blank(len(schema)), known)
 
     @property
     def loss(self) -> CausalLoss:
@@ -225,8 +228,10 @@ class CausalPVAE:
         networks, scale, data = trained.networks, prepared.scale, prepared.columns
         active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
         if self.types > 1:
-            model = TypedModel(networks, scale, type_uncertainty(networks, data, log, seed), jnp.float32(1))
+            doubt = type_uncertainty(networks, data, log, seed)
+            model = TypedModel(networks, scale, Possible.of(log), doubt, jnp.float32(1))
             model = _calibrated(model, data, trained.held_out, seed)
         else:
-            model = CausalModel(networks, scale, regression_uncertainty(networks, data, log, seed))
+            known = regression_uncertainty(networks, data, log, seed)
+            model = CausalModel(networks, scale, Possible.of(log), known)
         return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))

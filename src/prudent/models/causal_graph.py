@@ -4,6 +4,7 @@ from jaxtyping import Array, Bool, Float
 
 from prudent.decide import Completions, Model
 from prudent.models import partial_vae
+from prudent.models.possible import Possible
 from prudent.models.training_data import RewardScale
 from prudent.networks import Members
 
@@ -13,6 +14,7 @@ class CausalGraphModel(Model):
 
     networks: Members
     scale: RewardScale
+    possible: Possible
 
     @property
     def members(self) -> int:
@@ -29,4 +31,10 @@ class CausalGraphModel(Model):
         uniforms: Float[Array, "member sample uniform"],
         literal: bool,
     ) -> Completions:
-        return partial_vae.complete(self.networks, lambda n: n.features, values, observed, uniforms, literal)
+        parts = self.networks, lambda n: n.features, values, observed, uniforms, literal
+        return partial_vae.complete(*parts, self.possible_record)
+
+    def possible_record(
+        self, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]
+    ) -> Float[Array, " attribute"]:
+        return self.possible.held(values, observed)

@@ -159,9 +159,11 @@ def complete(
     observed: Bool[Array, " attribute"],
     uniforms: Float[Array, "member sample uniform"],
     literal: bool,
+    possible: Callable[[Array, Array], Array] | None = None,
 ) -> Completions:
     """Completions pooled over members; `features` returns the partial VAE inside a member's network.
 
+    possible: moves the gaps of a drawn record to values that can occur.
     A completion's density comes from an encoder that sees the completed record, see `log_density_given`. (A mixture
     over the components that the draws came from would rank draws by their noise.)
     """
@@ -180,6 +182,8 @@ def complete(
     candidates = jnp.concatenate([drawn.reshape(draws, -1), centres])
     # round trips through the groups may differ in the last bit; observed cells are returned unchanged
     candidates = jnp.where(observed[None, :], values[None, :], candidates)
+    if possible is not None:
+        candidates = jax.vmap(lambda full: possible(full, observed))(candidates)
 
     log_density = jax.vmap(lambda full: log_density_given(networks, features, full, evidence))(candidates)
     return assemble(candidates, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
