@@ -143,10 +143,10 @@ def _stacked(pairs: list[_Pair]) -> Relations:
 
 
 def _ranges(schema: Schema) -> tuple[np.ndarray, np.ndarray]:
-    """The log's extremes in encoded units; levels are never out of range."""
+    """The log's extremes in encoded units; none where a column never varied, and levels are never out of range."""
     low, high = np.full((2, len(schema)), [[-np.inf], [np.inf]], np.float32)
     for index, column in enumerate(schema.columns):
-        if _is_number(column) or column.kind == "count":
+        if (_is_number(column) or column.kind == "count") and column.low < column.high:
             ends = (column.transformed(np.array([column.low, column.high])) - column.location) / column.scale
             low[index], high[index] = ends
     return low, high
