@@ -11,6 +11,7 @@ from conftest import small_settings, visits
 from prudent import CPVAE, SPVAE, CausalPVAE, InputProblem, Training, load
 from prudent.command_line import fitting, main
 from prudent.command_line.fitting import ModelOptions
+from prudent.models import Cost, Costs
 
 ROLES = ("--action", "dose", "--reward", "outcome")
 
@@ -31,6 +32,7 @@ class Ready:
 def no_training(monkeypatch, fitted_models) -> None:
     monkeypatch.setattr(Ready, "fits", 0)
     monkeypatch.setattr(fitting, "CausalPVAE", lambda: Ready(fitted_models["causal"]))
+    monkeypatch.setattr(fitting, "estimate_costs", lambda settings, log: Costs(*[Cost(90.0, 1e9)] * 4))
 
 
 @pytest.fixture
@@ -104,6 +106,13 @@ def test_a_model_of_the_same_columns_is_replaced_and_one_of_others_only_by_force
     assert Path("model/model.json").read_bytes() == before
     assert run("--out", "model", "--ignore", "ward", "--ignore", "smoker", "--force")[0] == 0
     assert "ward" not in columns_of("model")
+
+
+def test_the_estimate_comes_first_and_not_where_quiet_was_asked_for(run, no_training):
+    _, _, error = run("--out", "model")
+    assert "60 rows" in error
+    assert "2 minutes, 1 GB" in error
+    assert run("--out", "model", "--quiet")[1:] == ("", "")
 
 
 def test_another_reward_is_another_model(run, no_training):

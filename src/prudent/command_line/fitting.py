@@ -17,9 +17,19 @@ from prudent.command_line.files import (
     write_table,
 )
 from prudent.command_line.log_options import LogOptions, shell_words
-from prudent.command_line.screen import show
+from prudent.command_line.screen import screen, sentence, show
 from prudent.errors import InputProblem
-from prudent.models import CPVAE, SPVAE, CausalPVAE, Fitted, SavedColumns, saved_columns
+from prudent.models import (
+    CPVAE,
+    SPVAE,
+    CausalPVAE,
+    Cost,
+    Fitted,
+    SavedColumns,
+    estimate_costs,
+    require_fittable,
+    saved_columns,
+)
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
 from prudent.table import Log, odd_cells_of, take_rows
@@ -86,6 +96,9 @@ def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: b
     if hold_out is not None:
         log, later = log.split(1 - HELD_OUT, seed=model.seed)
         write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
+    require_fittable(log)
+    if not quiet:
+        sentence(screen(stderr=True), _announced(log, estimate_costs(settings, log).fit))
     fitted = settings.fit(log, seed=model.seed, progress=False if quiet else None)
     try:
         fitted.save(out)
@@ -93,6 +106,13 @@ def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: b
         raise unwritable(out, problem) from problem
     if not quiet:
         show([_summary(fitted, log, options, model), _next_steps(out, hold_out)])
+
+
+def _announced(log: Log, cost: Cost) -> str:
+    size = (
+        f"{counted(len(log), 'row')}, {counted(len(log.schema), 'column')}, {counted(len(log.action_labels), 'action')}"
+    )
+    return f"Fitting to {size}: {cost} on this machine."
 
 
 def _require_same_columns(out: Path, log: Log, force: bool) -> None:

@@ -1,15 +1,15 @@
 """`prudent inspect`: what is in a table of logged decisions, and what would prevent learning from it."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
 from prudent.command_line.log_options import LogOptions
-from prudent.command_line.screen import screen, show
+from prudent.command_line.screen import show
 from prudent.errors import InputProblem
-from prudent.models import require_fittable, reward_scale
+from prudent.models import PRESETS, CausalPVAE, estimate_costs, require_fittable, reward_scale
+from prudent.progress import working
 from prudent.propensity import Boosted, Known
-from prudent.show import Facts, Section, inspection_sections, plain_types
+from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
 from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of
 
 MOST_MENDS = 3
@@ -19,12 +19,13 @@ MOST_MENDS = 3
 def inspect_table(options: LogOptions, json_file: Path | None) -> None:
     require_json_destination(json_file)
     refuse_to_overwrite({"--json": json_file}, options.table, options.kinds_file)
-    waiting = screen(stderr=True)
-    with waiting.status("Inspecting the table ...") if waiting.is_terminal else nullcontext():
+    with working("inspecting the table"):
         facts = inspection_facts(options)
     if write_json(facts, json_file):
         return
     show(inspection_sections(facts))
+    if facts["costs"] is not None:
+        show([cost_section(facts["costs"])])
     if not facts["problems"]:
         show([Section("Next", sentences=(f"prudent fit {options.as_command()} --out model",))])
 
@@ -62,8 +63,23 @@ def inspection_facts(options: LogOptions) -> Facts:
         "odd_cells": [plain_types(cells) for found in odd for cells in found.columns],
         "findings": [plain_types(finding) for finding in findings],
         "proposed": None if proposed == options else f"prudent inspect {proposed.as_command()}",
+        "costs": None if problems else _costs(log),
         "problems": problems,
     }
+
+
+def _costs(log: Log) -> Facts:
+    """Seconds and bytes of the commands to come, by their name and options."""
+    usual = estimate_costs(CausalPVAE(), log)
+    presets = {name: estimate_costs(CausalPVAE.preset(name), log) for name in PRESETS}
+    costs = {
+        "fit": usual.fit,
+        **{f"fit --preset {name}": estimated.fit for name, estimated in presets.items()},
+        "recommend, 1000 rows": usual.recommend,
+        "recommend, 1000 rows, worst cases searched": usual.search,
+        "evaluate, 1000 rows": usual.evaluate,
+    }
+    return {name: plain_types(cost) for name, cost in costs.items()}
 
 
 def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsFound]]:

@@ -5,6 +5,9 @@
 
 from prudent.models.causal import CausalPVAE as CausalPVAE
 from prudent.models.conditional import CPVAE as CPVAE
+from prudent.models.cost_estimate import Cost as Cost
+from prudent.models.cost_estimate import Costs as Costs
+from prudent.models.cost_estimate import estimate_costs as estimate_costs
 from prudent.models.fit_report import FitReport as FitReport
 from prudent.models.fitted import Fitted as Fitted
 from prudent.models.fitting import fit_many as fit_many
@@ -13,6 +16,7 @@ from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions
 from prudent.models.partial_vae import FeatureLoss as FeatureLoss
 from prudent.models.partial_vae import PartialVAE as PartialVAE
+from prudent.models.presets import PRESETS as PRESETS
 from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE

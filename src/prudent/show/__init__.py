@@ -27,12 +27,15 @@ from prudent.show.explanation.text import explanation_text as explanation_text
 from prudent.show.frontier import frontier_picture as frontier_picture
 from prudent.show.frontier import frontier_series as frontier_series
 from prudent.show.frontier import frontier_text as frontier_text
+from prudent.show.inspection import cost_section as cost_section
 from prudent.show.inspection import inspection_sections as inspection_sections
 from prudent.show.inspection import log_text as log_text
 from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types
 from prudent.show.numbers import Figures as Figures
+from prudent.show.numbers import about_memory as about_memory
+from prudent.show.numbers import about_time as about_time
 from prudent.show.numbers import counted as counted
 from prudent.show.numbers import percent as percent
 from prudent.show.numbers import thousands as thousands

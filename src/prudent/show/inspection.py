@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from prudent.show.json_types import Facts
-from prudent.show.numbers import counted, percent
+from prudent.show.numbers import about_memory, about_time, counted, percent
 from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 
@@ -48,6 +48,18 @@ def _column_table(log: Facts, most: int | None = None) -> TextTable:
     shown = log["columns"][:most]
     rows = [(column["name"], column["kind"], percent(column["gap_share"]), column["shows"]) for column in shown]
     return TextTable(("column", "kind", "gaps", "values"), rows, words=("column", "kind", "values"))
+
+
+def cost_section(costs: Facts) -> Section:
+    """About how long each command will take on this machine; costs are seconds and bytes by command."""
+    rows = [(name, about_time(cost["seconds"]), about_memory(cost["memory"])) for name, cost in costs.items()]
+    sentence = (
+        "On this machine, as busy as it is now, within a factor of two. Each first run compiles; later runs with the "
+        "same columns are faster. --strategy conservative and a floor search for worst cases; --search 0 leaves it out."
+    )
+    return Section(
+        "What it will take", TextTable(("command", "time", "memory"), rows, words=("command", "time")), (sentence,)
+    )
 
 
 def _gaps(log: Facts) -> Section:

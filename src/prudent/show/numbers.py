@@ -78,3 +78,32 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     ('1 row', '3,000 rows')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+ABOUT = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
+
+
+def about_time(seconds: float) -> str:
+    """A time that does not pretend to be exact.
+
+    >>> [about_time(seconds) for seconds in (8, 50, 1000, 4000, 50_000)]
+    ['less than half a minute', 'about a minute', 'about 15 minutes', 'about an hour', 'about 15 hours']
+    """
+    if seconds < 30:
+        return "less than half a minute"
+    in_hours = seconds > 52 * 60
+    amount = seconds / (3600 if in_hours else 60)
+    nearest = min(ABOUT, key=lambda known: max(known / amount, amount / known))
+    unit = "hour" if in_hours else "minute"
+    if nearest == 1:
+        return f"about {'an' if in_hours else 'a'} {unit}"
+    return f"about {round(amount) if amount > max(ABOUT) else nearest} {unit}s"
+
+
+def about_memory(size: float) -> str:
+    """Bytes in gigabytes, rounded up to halves.
+
+    >>> about_memory(0.7e9), about_memory(6.2e9)
+    ('1 GB', '6.5 GB')
+    """
+    return f"{-(-size // 5e8) / 2:g} GB"
