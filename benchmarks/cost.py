@@ -21,11 +21,14 @@ import numpy as np
 
 import prudent
 from benchmarks.reporting import CONSOLE, Benchmark, Stored
+from prudent.models import estimate_costs
+from prudent.models.cost_estimate import CORES_USED
+from prudent.models.machine_speed import slowness
 from prudent.progress import reporting
 from prudent.table import Column, Log, Schema
 
 ROUNDS = 3
-ADVISED, SEARCHED, EVALUATED = 512, 64, 500
+ADVISED, SEARCHED, EVALUATED, THOUSAND = 512, 64, 500, 1000
 
 
 class Shape(NamedTuple):
@@ -101,6 +104,24 @@ def measure(shape: Shape) -> dict[str, Any]:
     return result
 
 
+def ratios(measured: dict[str, Any]) -> dict[str, float]:
+    """What is estimated for the defaults of a fit and of evaluations, as a multiple of what was measured."""
+    shape = Shape(*measured["shape"])
+    settings = prudent.CausalPVAE()
+    estimated = estimate_costs(settings, shape.log(shape.rows, 0), rows=THOUSAND)
+    processor = CORES_USED / slowness()
+    fit = measured["compile"] + settings.training.rounds * measured["round"] + measured["finish"]
+    advice = measured["recommend_compile"] + THOUSAND * measured["recommend_row"]
+    search = measured["search_compile"] + THOUSAND * measured["search_row"]
+    return {
+        "fit": estimated.fit.seconds * processor / fit,
+        "recommend": estimated.recommend.seconds * processor / advice,
+        "search": estimated.search.seconds * processor / (advice if shape.numbers + shape.labelled > 64 else search),
+        "fit_memory": estimated.fit.memory / measured["fit_memory"] / 2**20,
+        "evaluate_memory": estimated.evaluate.memory / measured["evaluate_memory"] / 2**20,
+    }
+
+
 def _peak() -> float:
     """MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -133,7 +154,7 @@ def main() -> None:
     for name, shapes in (("measured", MEASURED), ("checked", CHECKED)):
         for shape in shapes:
             stored[name].append(in_fresh_process(shape))
-            CONSOLE.print(stored[name][-1])
+            CONSOLE.print(stored[name][-1], "estimate / measured:", ratios(stored[name][-1]))
     BENCHMARK.store(stored, options.out)
 
 
