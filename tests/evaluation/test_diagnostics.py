@@ -126,7 +126,7 @@ def test_support_with_all_probabilities_is_over_all_rows() -> None:
     log_ = judged({"p": np.array(["a", "b"])[WANTED]})
     found = with_probabilities(log_, both()).diagnose("p").support
     # of the wanted action: .5, .25, .2 (the other one), .5, .005, .6 (the other one), .5, .2
-    assert found == Support(0.005, 0.005, 0.005, 1 / 8, "b")
+    assert found == Support(0.005, 0.005, 0.005, 1 / 8, "b", 0.02)
     quantiles = support(
         FittedPropensity(
             np.full(100, 0.5), np.linspace(0.01, 1, 100)[:, None] * [1, 0], np.zeros(100, int), ("a", "b")
@@ -137,7 +137,7 @@ def test_support_with_all_probabilities_is_over_all_rows() -> None:
     assert quantiles.smallest == pytest.approx(0.01, abs=1e-12)
     assert quantiles.first_percentile == pytest.approx(0.01, abs=1e-12)
     assert quantiles.fifth_percentile == pytest.approx(0.05, abs=1e-12)
-    assert (quantiles.outside, quantiles.action) == (0.0, None)
+    assert (quantiles.outside, quantiles.action) == (0.01, "a")  # at 0.01; 0.02 itself is inside
 
 
 def test_support_counts_each_action_of_a_mixture_by_its_probability() -> None:
