@@ -267,6 +267,16 @@ def test_what_is_not_allowed_is_said_and_grey(advice: Advice):
     assert nobody.reason.startswith("No action is allowed")
 
 
+def test_what_is_too_rarely_given_is_said_and_grey(explained: Explanation):
+    rare = explained.prices[-1 if explained.prices[-1].action != explained.action else 0]
+    prices = tuple(replace(price, open=price != rare) for price in explained.prices)
+    closed = replace(explained, prices=prices)
+    assert f"{rare.action} (too rarely given)" in str(closed)
+    assert '<tr class="barred">' in closed.html()
+    label = next(text for text in closed.picture().texts if text.text == f"{rare.action} (too rarely given)")
+    assert label.colour.name == "faded"
+
+
 def test_the_guarantee_is_for_the_recommended_action_only(advice: Advice):
     case = advice[gappy(advice)]
     bounds = np.full(len(advice), case.worst_reward - 0.5)

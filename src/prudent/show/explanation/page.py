@@ -10,6 +10,7 @@ from prudent.show.explanation.attributes import MOST_ATTRIBUTES, AttributeRow, a
 from prudent.show.explanation.figures import gain
 from prudent.show.explanation.picture import explanation_picture
 from prudent.show.explanation.text import (
+    barred,
     certainty,
     change_sentences,
     headline,
@@ -74,7 +75,7 @@ def _prices(case: Facts) -> Element:
 def _row_class(case: Facts, price: Facts) -> str:
     if price["action"] == case["about"]:
         return "about" if price["action"] == case["action"] else "candidate"
-    return "" if price["allowed"] else "barred"
+    return "barred" if barred(price) else ""
 
 
 def _attributes(case: Facts) -> Node:

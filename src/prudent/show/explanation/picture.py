@@ -1,5 +1,6 @@
 """The picture of an explanation."""
 
+from prudent.show.explanation.text import action_name, barred
 from prudent.show.json_types import Facts
 from prudent.show.pictures.picture import Picture
 from prudent.show.pictures.prices import PriceRow, price_rows
@@ -12,14 +13,14 @@ def explanation_picture(case: Facts) -> Picture:
     prices, left_out = _drawn_prices(case)
     rows = [
         PriceRow(
-            str(price["action"]),
+            action_name(price),
             price["expected_reward"],
             price["low_reward"],
             price["high_reward"],
             price["worst_reward"],
             price["guaranteed_reward"],
             chosen=price["action"] == case["action"],
-            allowed=price["allowed"],
+            allowed=not barred(price),
             outcome=None if price["outcome_low"] is None else (price["outcome_low"], price["outcome_high"]),
         )
         for price in prices

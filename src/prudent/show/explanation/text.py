@@ -10,7 +10,7 @@ from prudent.show.numbers import Figures, percent
 from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
-NOT_ALLOWED = " (not allowed)"
+NOT_ALLOWED, RARE = " (not allowed)", " (too rarely given)"
 
 
 def explanation_text(case: Facts) -> str:
@@ -77,7 +77,12 @@ def what_prices_include(case: Facts) -> list[str]:
 
 
 def action_name(price: Facts) -> str:
-    return one_line(price["action"]) + ("" if price["allowed"] else NOT_ALLOWED)
+    return one_line(price["action"]) + barred(price)
+
+
+def barred(price: Facts) -> str:
+    """Why an action may not be recommended, after its name; nothing where it may."""
+    return NOT_ALLOWED if not price["allowed"] else "" if price["open"] else RARE
 
 
 def _price_table(case: Facts) -> str:

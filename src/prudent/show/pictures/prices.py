@@ -15,7 +15,6 @@ from prudent.show.text import one_line, text_width, wrapped
 
 ROW, LINE, HEAD_LINE = 28.0, 15.0, 13.0
 SHORTEST_LABEL, LONGEST_LABEL = 40.0, 230.0
-NOT_ALLOWED = " (not allowed)"
 EXPECTED, WORST = "expected mean", "worst mean"
 
 
@@ -23,6 +22,7 @@ EXPECTED, WORST = "expected mean", "worst mean"
 class PriceRow:
     """One action as it is drawn; rewards in the user's sign. A `worst` or `guarantee` that is unknown is None.
 
+    allowed: whether it could be recommended; it is grey where not, and its label says why.
     expected, low, high, worst: mean outcomes, over what the gaps may hold. outcome: between which values nine of ten
     single outcomes lie, None where that is unknown.
     """
@@ -54,9 +54,11 @@ class _Layout:
     @classmethod
     def of(cls, rows: Sequence[PriceRow], name: str, floor: float | None, top: float, width: float) -> "_Layout":
         figures = Figures.of(number for row in rows for number in (row.expected, row.worst))
-        room = min(max(SHORTEST_LABEL, *(text_width(_name(row), 12, bold=True) for row in rows)), LONGEST_LABEL)
+        room = min(
+            max(SHORTEST_LABEL, *(text_width(one_line(row.label), 12, bold=True) for row in rows)), LONGEST_LABEL
+        )
         heads = tuple(wrapped(one_line(name), room + 8, 11))
-        labels = tuple(tuple(wrapped(_name(row), room, 12, bold=True)) for row in rows)
+        labels = tuple(tuple(wrapped(one_line(row.label), room, 12, bold=True)) for row in rows)
         top += HEAD_LINE * max(len(heads) - 1, 0)
         edges = list(accumulate((max(ROW, LINE * len(label) + 13) for label in labels), initial=top))
         worst = max(text_width(figures(row.worst), 12, bold=True) for row in rows)
@@ -111,10 +113,6 @@ def _shown(rows: Sequence[PriceRow], floor: float | None) -> list[float]:
 
 def _is_finite(number: float | None) -> TypeGuard[float]:
     return number is not None and math.isfinite(number)
-
-
-def _name(row: PriceRow) -> str:
-    return one_line(row.label) + ("" if row.allowed else NOT_ALLOWED)
 
 
 def _bands(rows: Sequence[PriceRow], layout: _Layout) -> list[Element]:
@@ -213,7 +211,7 @@ def _moved(mark: Element, x: float, y: float) -> Element:
 def _description(rows: Sequence[PriceRow], figures: Figures) -> str:
     """The picture in words, for people who cannot see it."""
     return "; ".join(
-        f"{_name(row)}{' (recommended)' if row.chosen else ''}: expected mean {figures(row.expected)}, "
+        f"{one_line(row.label)}{' (recommended)' if row.chosen else ''}: expected mean {figures(row.expected)}, "
         f"mean in 5% to 95% of the plausible cases {figures(row.low)} to {figures(row.high)}, "
         f"worst plausible mean {figures(row.worst)}{_single(row, figures)}"
         for row in rows
