@@ -39,7 +39,7 @@ from prudent.decide.explanation.explanation import Influence, Measurement
 from prudent.decide.explanation.influences import influences
 from prudent.show import Area, Box, Point, Text, explanations_page, percent
 from prudent.show.explanation.figures import case_figures as figures
-from prudent.show.explanation.text import change_sentences, measuring_sentences, price_columns
+from prudent.show.explanation.text import chance, change_sentences, measuring_sentences, price_columns
 from prudent.table import Column
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -326,8 +326,8 @@ def test_text_page_and_json_agree(explained: Explanation):
         for name in ("expected_reward", "worst_reward", "low_reward", "high_reward", "outcome_low", "outcome_high"):
             assert figure(price[name]) in text
             assert figure(price[name]) in page
-        assert percent(price["chance_best"]) in text
-        assert percent(price["chance_best"]) in page
+        assert chance(price) in text
+        assert chance(price) in page
     for part in (explained.reason, *change_sentences(explained.to_dict()), *measuring_sentences(explained.to_dict())):
         assert part in text
         assert part in page
@@ -458,8 +458,9 @@ def test_influences_are_what_hiding_each_known_cell_does(causal: Any, cases: pd.
         assert influence.decides == (without.actions[0] != explained.action)
         assert influence.action == without.actions[0]
     expected = advice.scored.expected[row]
+    assert explained.lead is not None
     assert explained.lead == pytest.approx(expected[about] - expected[rival], abs=1e-4)
-    steady = [abs(one.lead - explained.lead) for one in explained.influences if one.known and not one.decides]
+    steady = [abs(one.lead - explained.lead) for one in known.values() if one.lead and not one.decides]
     assert steady == sorted(steady, reverse=True)
 
 
@@ -507,8 +508,16 @@ def test_the_chance_to_be_best_includes_doubt(causal: Any, cases: pd.DataFrame):
     assert complete.action_entropy == 0
     assert 0.2 < complete.price.chance_best < 1
     first, second = sorted(complete.prices, key=lambda price: price.rank)[:2]
-    apart = (first.expected_reward - second.expected_reward) / np.hypot(first.doubt, second.doubt)
+    doubts = [price.doubt or 0.0 for price in (first, second)]
+    apart = (first.expected_reward - second.expected_reward) / np.sqrt(np.square(doubts).sum())
     assert first.chance_best <= norm.cdf(apart) + 0.01
+
+
+def test_with_doubt_no_action_is_certainly_the_best(explained: Explanation):
+    (price,) = (price for price in explained.to_dict()["prices"] if price["action"] == explained.about)
+    assert chance(price | {"chance_best": 1.0, "doubt": 0.1}) == ">99%"
+    assert chance(price | {"chance_best": 0.0, "doubt": 0.1}) == "<1%"
+    assert [chance(price | {"chance_best": share, "doubt": None}) for share in (0.0, 1.0)] == ["0%", "100%"]
 
 
 def test_unusual_cells_are_noted(causal: Any, cases: pd.DataFrame):

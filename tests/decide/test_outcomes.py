@@ -1,6 +1,7 @@
 """The range of single outcomes: exact where it can be, the user's sign, none without noise; and how often it holds."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,12 +19,13 @@ pytestmark = pytest.mark.usefixtures("one_chunk")
 
 
 def test_quantiles_of_one_gaussian_and_of_a_mixture():
-    one = (jnp.array([2.0, 9.0]), jnp.array([3.0, 1.0]), jnp.array([1.0, 0.0]))
+    single = partial(outcome_quantile, jnp.array([2.0, 9.0]), jnp.array([3.0, 1.0]), jnp.array([1.0, 0.0]))
     for share in (0.05, 0.5, 0.95):
-        assert outcome_quantile(*one, jnp.float32(share)) == pytest.approx(norm.ppf(share, 2, 3), abs=1e-4)
+        assert single(jnp.float32(share)) == pytest.approx(norm.ppf(share, 2, 3), abs=1e-4)
     prices, scale, weights = np.array([-5.0, 0.0, 1.0]), np.array([0.1, 1.0, 0.5]), np.array([0.04, 0.56, 0.4])
     for share in (0.03, 0.05, 0.95):
-        found = float(outcome_quantile(*map(jnp.asarray, (prices, scale, weights)), jnp.float32(share)))
+        mixture = partial(outcome_quantile, *map(jnp.asarray, (prices, scale, weights)))
+        found = float(mixture(share=jnp.float32(share)))
         assert weights @ norm.cdf((found - prices) / scale) == pytest.approx(share, abs=1e-5)
     mean, spread = outcome_spread(*map(jnp.asarray, (prices, scale, weights)))
     assert mean == pytest.approx(weights @ prices)

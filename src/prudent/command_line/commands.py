@@ -128,7 +128,7 @@ Floor = Annotated[
     float | None,
     typer.Option(
         metavar="R",
-        help="Refer a row, or give the fallback, if the worst plausible reward of every action is worse than this.",
+        help="Refer a row, or give the fallback, if the worst plausible mean of every action is worse than this.",
     ),
 ]
 Fallback = Annotated[
@@ -396,8 +396,9 @@ def recommend(
 ) -> None:
     """Recommend an action for every row of a table.
 
-    Writes one row per input row, in order: kept columns first, then action, expected and worst reward, entropy of the
-    best action in bits, columns of --guarantee and --measure, status, flags.
+    Writes one row per input row, in order: kept columns first, then action, expected mean reward, worst plausible mean
+    reward, range of nine in ten single outcomes, entropy of the best action in bits, columns of --guarantee and
+    --measure, status, flags.
     """
     from prudent.command_line.policy_options import PolicyOptions
     from prudent.command_line.recommending import AdviceOptions, Limit, recommend_actions

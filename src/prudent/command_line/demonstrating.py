@@ -144,6 +144,7 @@ def _results(
     write_table(advice_table(advice, meal_numbers, as_text=True), str(folder / ADVICE))
     doses = dose_numbers(policies, rule, advice.encoded, fresh)
     meals = shown_meals(doses, fresh)
+    shown = explained_row(meals, fresh.observed)
     announce("Finding what to measure first ...")
     return Results(
         learned_from=len(past),
@@ -157,7 +158,7 @@ def _results(
         preferred=preferred,
         advantage=evaluation.difference(preferred, RULE),
         meals=meals,
-        explained=advice[explained_row(meals, fresh.observed)].explain().to_dict(),
+        explained=advice[shown].explain(f"meal {shown + 1}").to_dict(),
         filling=filling(policies[CAREFUL], fresh, size.measured, seed),
     )
 

@@ -43,10 +43,10 @@ class Policy:
 
     strategy: how to choose from the prices.
     completions: how many plausible records each case is completed into.
-    floor: refuse actions whose worst plausible reward is below this (with a minimised reward: above it); when none is
+    floor: refuse actions whose worst plausible mean is below this (with a minimised reward: above it); when none is
         left the row is referred (no action) or gets `fallback`.
     doubt: take this many standard deviations of every price's own uncertainty off it before choosing (0: none). It
-        also lowers the reported worst reward.
+        also lowers the reported worst mean.
     noise: the same for the scatter of single outcomes around their price.
     costs: what taking an action costs, in reward units, by label. They weigh in the choice; rewards are reported
         without them.

@@ -25,14 +25,15 @@ margin:0 auto;padding:28px 32px;box-sizing:border-box;overflow-wrap:break-word}
 .prudent figure{margin:18px -10px}
 .prudent svg{display:block;width:100%}
 .prudent table{border-collapse:collapse;width:100%;font-size:13.5px}
-.prudent th,.prudent td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top;
-overflow-wrap:anywhere}
+.prudent th,.prudent td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top}
+.prudent tbody>tr>*,.prudent thead th:first-child{overflow-wrap:anywhere}
 .prudent thead th{color:var(--soft);font-weight:normal}
 .prudent tbody th{font-weight:normal}
 .prudent .numbers th:not(:first-child),.prudent .numbers td{text-align:right;padding-right:0;padding-left:12px;
 font-variant-numeric:tabular-nums}
 .prudent .numbers td{white-space:nowrap}
 .prudent .numbers th:first-child{min-width:7em}
+.prudent .attributes th:first-child{min-width:9.5em}
 .prudent tr.about>*,.prudent tr.candidate>*{font-weight:bold}
 .prudent tr.about>*{background:var(--wash)}
 .prudent tr.barred>*{color:var(--soft)}

@@ -128,9 +128,9 @@ def _meals(results: Results) -> Element:
         [_meal(meal, ", explained below" if meal.row == explained else "") for meal in results.meals],
         htpy.h2["Why this dose?"],
         htpy.p[
-            f"The next sheet is prudent's explanation of the careful dose for meal {explained + 1}: for every dose the "
-            "rewards that are plausible given the gaps, what the missing entries may be, and what would change the "
-            "advice. In Python: advice[row].explain()."
+            f"The next sheet is prudent's explanation of the careful dose for meal {explained + 1}: for every dose "
+            "the mean rewards that are plausible given the gaps and the range of single outcomes, which entries matter "
+            "most, what the missing ones may be, and what would change the advice. In Python: advice[row].explain()."
         ],
     )
 

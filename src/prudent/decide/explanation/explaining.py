@@ -110,8 +110,8 @@ def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tu
 def _single_outcomes(chooser: Chooser, completions: Completions, table: PriceTable) -> np.ndarray | None:
     """[end, action]: between which values nine of ten single outcomes lie, in the user's sign."""
     actions = jnp.arange(table.prices.shape[1])[None]
-    one = jax.tree.map(lambda leaf: leaf[None], (completions, table))
-    ranges = outcome_ranges(chooser.pricing.model, *one, actions)
+    drawn, tables = jax.tree.map(lambda leaf: leaf[None], (completions, table))
+    ranges = outcome_ranges(chooser.pricing.model, drawn, tables, actions)
     return None if ranges is None else np.sort(chooser.fitted.sign * np.asarray(ranges, np.float64)[0], axis=0)
 
 

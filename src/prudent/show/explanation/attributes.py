@@ -41,7 +41,7 @@ def attribute_lines(case: Facts) -> list[str]:
     for row in shown:
         worst = f" (worst plausible for {about}: {row.worst})" if row.worst else ""
         lines.append(f"  {row.name}: {row.value}{worst}{'; ' if row.matters else ''}{row.matters}")
-    return [*lines, f"  and {len(others)} more, which matter less"] if others else lines
+    return [*lines, f"  and {len(others)} more of less weight"] if others else lines
 
 
 def _row(case: Facts, influence: Facts) -> AttributeRow:

@@ -87,7 +87,7 @@ def _attributes(case: Facts) -> Node:
         paragraphs([sentence for sentence in (nothing, lead) if sentence is not None]),
         _attribute_table(shown),
         htpy.details[
-            htpy.summary[f"The other {counted(len(others), 'attribute')}, which matter less"],
+            htpy.summary[counted(len(others), "attribute of less weight", "attributes of less weight")],
             _attribute_table(others),
         ]
         if others
@@ -103,8 +103,12 @@ def _worst_values(case: Facts) -> str:
 def _attribute_table(rows: Sequence[AttributeRow]) -> Element:
     """Worst plausible values have a column where there is a gap."""
     if not any(row.worst for row in rows):
-        return table(["attribute", "value", "how it matters"], [[row.name, row.value, row.matters] for row in rows])
-    return table(["attribute", "value", "worst plausible value", "how it matters"], rows)
+        return table(
+            ["attribute", "value", "how it matters"],
+            [[row.name, row.value, row.matters] for row in rows],
+            css="attributes",
+        )
+    return table(["attribute", "value", "worst plausible value", "how it matters"], rows, css="attributes")
 
 
 def _changes(case: Facts) -> Node:

@@ -46,7 +46,7 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
         always.append(
             ("single outcomes,\n5% to 95%", lambda price: _range(figure, price["outcome_low"], price["outcome_high"]))
         )
-    always.append(("chance\nbest", lambda price: percent(price["chance_best"])))
+    always.append(("chance\nbest", chance))
     optional = {"guaranteed": "guaranteed_reward", "doubt": "doubt", "noise": "noise", "cost": "cost"}
     optional = {head: key for head, key in optional.items() if any(price[key] for price in case["prices"])}
     heads = [one_line(case["action_name"]), *(head for head, _ in always), *optional]
@@ -55,6 +55,12 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
         for price in case["prices"]
     ]
     return heads, rows
+
+
+def chance(price: Facts) -> str:
+    """How likely the action is the best one: with doubt neither impossible nor certain, whatever a few draws say."""
+    shown = price["chance_best"]
+    return percent(min(max(shown, 1e-4), 1 - 1e-4) if price["doubt"] else shown)
 
 
 def _range(figure: Figures, low: float | None, high: float | None) -> str:
