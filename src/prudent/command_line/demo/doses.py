@@ -108,8 +108,17 @@ def dose_numbers(
     """The dose numbers of all ways to dose, in the order of `MEANINGS`."""
     world = fresh.world
     numbers = world.index(next(iter(policies.values())).fitted.action_labels)
-    scored = score_together([policy.chooser for policy in policies.values()], encoded)
-    chosen = {name: numbers[one.scores.argmax(axis=1)] for name, one in zip(policies, scored, strict=True)}
+    choosers = [policy.chooser for policy in policies.values()]
+    anything = np.ones((len(fresh), len(numbers)), bool)
+    choices = [
+        chooser.choose(scored, encoded, anything)
+        for chooser, scored in zip(choosers, score_together(choosers, encoded), strict=True)
+    ]
+    # a meal that is left to the clinic gets the clinic's dose
+    chosen = {
+        name: np.where(choice.action < 0, fresh.actions, numbers[choice.action])
+        for name, choice in zip(policies, choices, strict=True)
+    }
     return chosen | {
         RULE: world.index(rule(fresh.cases())),
         CLINIC: fresh.actions,
