@@ -50,7 +50,7 @@ def test_presets_and_budgets_are_estimated():
     fast, usual, best = (
         estimate_costs(s, log).fit.seconds for s in (CausalPVAE.preset("fast"), CausalPVAE(), CausalPVAE.preset("best"))
     )
-    assert 2 * fast < usual < best / 2
+    assert 1.5 * fast < usual < best / 1.5
     assert estimate_costs(CausalPVAE(training=Training(seconds=20)), log).fit.seconds == 20
 
 

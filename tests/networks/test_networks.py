@@ -342,7 +342,8 @@ def test_members_differ(fitted_models):
 def test_progress_is_reported(log):
     reported = []
     small_settings("causal").fit(log, seed=0, progress=lambda done, total: reported.append((done, total)))
-    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert reported[:4] == [(1, 4), (2, 4), (3, 4), (4, 4)]  # the rounds; then what is learnt of the logged actions
+    assert all(1 <= done <= total for done, total in reported)
 
 
 def test_rows_of_one_record_are_held_out_together():

@@ -23,7 +23,7 @@ from prudent.table import Log
 
 # --- measured by benchmarks/cost.py: processor seconds on the reference machine ---
 
-COMPILE_FIT, COMPILE_ADVICE, COMPILE_SEARCH = 20.0, 6.0, 9.0
+COMPILE_FIT, COMPILE_ADVICE, COMPILE_SEARCH = 23.0, 6.0, 9.0
 """Programs are compiled the first time that a table of this shape is seen; later they are read from the cache."""
 LEARN_WEIGHT, FINISH_WEIGHT = 4.0e-10, 5.5e-10
 """Per weight, sample, record and step of training; and where the uncertainty of prices is learnt."""
@@ -33,13 +33,16 @@ WIDE = 0.4
 """A weight of the broad networks of wide tables costs this share: large matrices are multiplied faster."""
 LOOK = 9e-6
 """Per record that the search for worst cases looks at."""
-LEARNERS, LEARNERS_ACTION, LEARNERS_COLUMN, LEARNERS_LEVEL = 1.0, 0.8, 0.1, 0.007
-"""Propensities and prices learnt from 500 rows: in all, per action, per column and per level of the labels."""
-LEARNERS_ROWS = 500
+LEARNERS, LEARNERS_ACTION, LEARNERS_COLUMN, LEARNERS_LEVEL = 2.0, 0.4, 0.06, 0.01
+"""Propensities and prices learnt from few rows: in all, per action, per column and per level of the labels."""
+LEARNERS_ROWS = 5000
+"""With so many rows they take twice as long."""
+LOGGING_POLICY, IMPUTED = 0.1, 0.5
+"""The same for what a fit learns of the logged actions, and for a propensity that weights its rows, as shares."""
 CORES_USED = 1.2
 """Processor seconds per second: most programs keep little more than one core busy."""
 
-BASE_MEMORY, ADVICE_MEMORY = 720e6, 250e6
+BASE_MEMORY, ADVICE_MEMORY = 800e6, 300e6
 CELL_BYTES, ROW_CELL_BYTES = 60.0, 60.0
 """Per number of a record in one batch of training, and in the table."""
 
@@ -126,8 +129,8 @@ def _fit(settings: Settings, size: _Size) -> Cost:
     finish = FINISH_SAMPLES * bucket(min(size.rows, FINISH_ROWS)) * FINISH_WEIGHT
     seconds = COMPILE_FIT + members * size.weights * (records * settings.samples * LEARN_WEIGHT + finish)
     propensity = getattr(settings, "propensity", None)
-    if propensity is not None and not isinstance(propensity, Known):
-        seconds += _learners(size, size.rows) / 2
+    estimated = propensity is not None and not isinstance(propensity, Known)
+    seconds += (LOGGING_POLICY + (IMPUTED if estimated else 0.0)) * _learners(size, size.rows)
     held = members * training.batch * settings.samples * size.cells * CELL_BYTES
     cost = _cost(seconds, BASE_MEMORY + held + size.rows * size.columns * ROW_CELL_BYTES)
     return cost if training.seconds is None else Cost(min(cost.seconds, training.seconds), cost.memory)
@@ -136,7 +139,7 @@ def _fit(settings: Settings, size: _Size) -> Cost:
 def _learners(size: _Size, rows: int) -> float:
     """The learners of propensities and prices, cross-fitted."""
     each = LEARNERS + LEARNERS_ACTION * size.actions + LEARNERS_COLUMN * size.columns + LEARNERS_LEVEL * size.cells
-    return each * (1 + rows / LEARNERS_ROWS) / 2
+    return each * (1 + rows / LEARNERS_ROWS)
 
 
 def _use(size: _Size, rows: int) -> tuple[Cost, Cost, Cost]:

@@ -12,6 +12,7 @@ from jaxtyping import Array
 
 from prudent.networks import Members, Trained
 from prudent.propensity import FittedPropensity, effective_sample_size
+from prudent.show import counted
 from prudent.table import Log
 
 ACTIVE_VARIANCE = 0.01
@@ -40,9 +41,10 @@ def fit_report(log: Log, trained: Trained, active_latents: int, propensity: Fitt
         effective = effective_sample_size(weights)
         notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
     if trained.cut:
+        rounds = counted(len(trained.history), "round")
         notes.append(
-            f"The time budget cut training to {len(trained.history)} rounds. The number depends on how busy the "
-            "machine was, so another fit with the same seed may differ; --rounds (Training(rounds=...)) fixes it."
+            f"The time budget cut training to {rounds}. The number depends on how busy the machine was, so another fit "
+            "with the same seed may differ; --rounds (Training(rounds=...)) fixes it."
         )
     bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
     return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
