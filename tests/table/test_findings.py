@@ -168,3 +168,14 @@ def test_logs_without_a_source_and_wide_or_short_ones_are_searched_too():
     log = of(clinic(40))
     assert log_findings(Log(log.schema, log.values, log.observed, log.actions, log.rewards, log.action_labels)) == []
     assert log_findings(log.take(np.arange(5))) == []
+
+
+def test_what_follows_from_the_action_or_the_outcome_is_named():
+    """As in a trial's table: 'treated' says which arms got a drug, 'improved' which outcomes were good."""
+    table = clinic()
+    table["treated"] = [int(dose != 0) for dose in table["dose"]]
+    table["improved"] = ["yes" if outcome > 0 else "no" for outcome in table["outcome"]]
+    found = named(table)
+    assert set(found) == {"treated", "improved"}
+    assert "dose" in found["treated"].sentence
+    assert "outcome" in found["improved"].sentence

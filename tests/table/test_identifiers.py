@@ -40,5 +40,11 @@ def test_measurements_are_kept_in_any_order(name):
         assert Schema.infer({"x": cells[order].tolist()})[0].names == ("x",)
 
 
+@pytest.mark.parametrize("name", ["pidnum", "patient_no", "SubjectNumber", "case nr", "rownames", "visit_id", ""])
+def test_numbers_named_as_identifiers_are_dropped(name):
+    cells = random.integers(10_000, 990_000, 300)
+    assert Schema.infer({name: cells.tolist(), "age": [30, 40, 50] * 100})[0].names == ("age",)
+
+
 def test_a_key_may_be_kept():
     assert Schema.infer({"x": KEYS["row number"].tolist()}, {"x": "real"})[0].columns[0].kind == "real"

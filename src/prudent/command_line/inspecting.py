@@ -12,6 +12,7 @@ from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
 from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of
 
+LEAVE_OUT = "Leave out (--ignore COL) whatever was recorded after the decision: a table does not show when."
 MOST_MENDS = 3
 """Mending a column's odd cells can show others in it, but seldom twice."""
 
@@ -27,7 +28,8 @@ def inspect_table(options: LogOptions, json_file: Path | None) -> None:
     if facts["costs"] is not None:
         show([cost_section(facts["costs"])])
     if not facts["problems"]:
-        show([Section("Next", sentences=(f"prudent fit {options.as_command()} --out model",))])
+        command = f"prudent fit {options.as_command()} --out model"
+        show([Section("Next", sentences=(command,), introduction=(LEAVE_OUT,))])
 
 
 def inspection_facts(options: LogOptions) -> Facts:

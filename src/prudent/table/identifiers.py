@@ -8,7 +8,10 @@ FEWEST_ROWS = 20
 FEWEST_DIGITS = 6
 NEARLY = 0.98
 
-_NAME_OF_AN_ID = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|guid|mrn)$|^id[\W_])|[a-z]I[dD]$|^Unnamed: 0$")
+_NAME_OF_AN_ID = re.compile(
+    r"(?i:(^|[\W_])(id|ids|uuid|guid|mrn)$|^id[\W_])|[a-z]I[dD]$|^Unnamed: 0$|^$"
+    r"|(?i:(pid|patient|subject|person|case|record|row|encounter)[\W_]*(no|nr|num|number|names?|key)$)"
+)
 
 
 def is_named_as_identifier(name: str) -> bool:

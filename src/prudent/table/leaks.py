@@ -22,6 +22,7 @@ MOST_ROWS = 4000
 FEWEST_ROWS = 30
 FEWEST_OTHERS = 10
 """Rows outside the most frequent action or outcome that are needed before anything is said about it."""
+MOST_LEVELS = 20
 DECIDES = 0.97
 SAME = 0.995
 PREDICTS = 0.95
@@ -68,6 +69,10 @@ def _action_leak(column: Column, values: np.ndarray, observed: np.ndarray, log: 
     action, name = log.roles.action, column.name
     if _is_relabelled(values, observed, actions):
         return Finding.to_ignore(name, "copy of the action", f"is the action '{action}' under another name")
+    levels = _levels(values, observed)
+    if levels is not None and _told_by(actions[observed], levels):
+        seen = f"follows from the action '{action}': each action goes with one value of it"
+        return Finding.to_ignore(name, "follows from the action", seen)
     only = _only_under_some_actions(observed, log)
     if only is not None:
         return Finding.to_ignore(name, AFTER, f"{only}, so it may be made after the decision", certain=False)
@@ -88,6 +93,21 @@ def _is_relabelled(values: np.ndarray, observed: np.ndarray, actions: np.ndarray
     codes = np.unique(values[observed], return_inverse=True)[1]
     few = len(np.unique(codes)) <= 2 * len(np.unique(actions))
     return few and matched_share(codes, actions[observed]) >= SAME
+
+
+def _levels(values: np.ndarray, observed: np.ndarray) -> np.ndarray | None:
+    """Codes of a column that has few different values, and enough rows with another than the most frequent one."""
+    present = values[observed]
+    codes, counts = np.unique(present, return_inverse=True, return_counts=True)[1:] if len(present) else (present, [0])
+    enough = len(present) >= max(FEWEST_ROWS, 0.5 * len(values)) and len(present) - max(counts) >= FEWEST_OTHERS
+    return codes.reshape(-1) if enough and len(counts) <= MOST_LEVELS else None
+
+
+def _told_by(groups: np.ndarray, levels: np.ndarray) -> bool:
+    """Whether each group has one level only."""
+    table = np.zeros((int(groups.max()) + 1, int(levels.max()) + 1))
+    np.add.at(table, (groups, levels), 1)
+    return float(table.max(axis=1).sum() / len(levels)) >= SAME
 
 
 def _only_under_some_actions(observed: np.ndarray, log: Log) -> str | None:
@@ -127,11 +147,26 @@ def _outcome_leak(column: Column, values: np.ndarray, observed: np.ndarray, log:
     else:
         fit, measure = rank_fit(windows, average_ranks(rewards)), "R²"
     if fit < PREDICTS:
-        return None
+        return _follows_from_outcome(name, reward, values, observed, rewards)
     seen = (
         f"predicts the outcome '{reward}' almost perfectly by itself ({measure} {fit:.3f}), as only the outcome could"
     )
     return Finding.to_ignore(name, "predicts the outcome", seen)
+
+
+def _follows_from_outcome(
+    name: str, reward: str, values: np.ndarray, observed: np.ndarray, rewards: np.ndarray
+) -> Finding | None:
+    """A column of a few levels, each of which goes with a range of the outcome: "improved", a grade of severity."""
+    levels = _levels(values, observed)
+    if levels is None:
+        return None
+    known = np.ones(int(observed.sum()), bool)
+    accuracy = class_accuracy(Windows.of(rewards[observed], known), levels, int(levels.max()) + 1)
+    if accuracy.skill < DECIDES:
+        return None
+    seen = f"follows from the outcome '{reward}', which alone tells it in {_percent(accuracy.right)} of the rows"
+    return Finding.to_ignore(name, "follows from the outcome", seen)
 
 
 def _only_with_some_outcomes(observed: np.ndarray, rewards: np.ndarray) -> float | None:
