@@ -149,3 +149,23 @@ def test_the_log_is_not_overwritten(run):
         assert "--hold-out" in error
     assert main(["inspect", "log.csv", *ROLES, "--json", "log.csv"]) == 2
     assert Path("log.csv").read_bytes() == before
+
+
+# --- inspect ---
+
+
+def test_inspect_estimates_what_each_command_will_take(run):
+    assert main(["inspect", "log.csv", *ROLES, "--json", "facts.json"]) == 0
+    costs = json.loads(Path("facts.json").read_text())["costs"]
+    fits = [costs[name]["seconds"] for name in ("fit --preset fast", "fit", "fit --preset best")]
+    assert sorted(fits) == fits
+    assert {name.split(",")[0] for name in costs} >= {"recommend", "evaluate"}
+    assert all(cost["seconds"] > 0 and cost["memory"] > 1e8 for cost in costs.values())
+
+
+def test_inspect_shows_the_estimates_only_where_a_fit_is_possible(run, capfd):
+    assert main(["inspect", "log.csv", *ROLES]) == 0
+    assert "--preset best" in capfd.readouterr().out
+    visits(10).to_csv("few.csv", index=False)
+    assert main(["inspect", "few.csv", *ROLES]) == 0
+    assert "--preset best" not in capfd.readouterr().out

@@ -1,0 +1,52 @@
+"""How many rows are completed at once: what a chunk holds is bounded, whatever the columns are."""
+
+import numpy as np
+import pytest
+from conftest import make_log
+
+import prudent
+from prudent.decide import pricing
+from prudent.models import FitReport, Fitted
+from prudent.progress import reporting
+from prudent.table import Encoded
+
+
+def policy_of(levels: int, columns: int, strategy: prudent.Strategy, actions: int = 2) -> prudent.Policy:
+    """Of a network that was never trained: only its shapes matter."""
+    values = np.zeros((40, columns)) + np.arange(40)[:, None] % 2
+    log = make_log(values, np.arange(40) % actions, categories=dict.fromkeys(range(columns), levels))
+    settings = prudent.CausalPVAE(members=1)
+    report = FitReport(40, 40, 1, (0.0,), ())
+    model = settings.blank(log.schema, actions)
+    return Fitted(model, settings, log.schema, log.action_labels, False, report).policy(strategy, support=None)
+
+
+def rows_together(policy: prudent.Policy, rows: int) -> list[int]:
+    """The sizes of the chunks, which are also the steps that are reported."""
+    attributes = len(policy.fitted.schema)
+    encoded = Encoded(np.zeros((rows, attributes), np.float32), np.zeros((rows, attributes), bool), [""] * rows)
+    heard = []
+    with reporting(lambda done, total: heard.append(total)):
+        sizes = [len(values) for values, _ in policy.pricing.chunks(encoded)]
+    assert heard == [len(sizes)] * len(sizes)
+    return sizes
+
+
+@pytest.mark.parametrize("levels", [2, 40, 900])
+def test_a_chunk_counts_every_level_of_every_column(levels):
+    policy = policy_of(levels, 6, prudent.MaximumExpectedReward())
+    sizes = rows_together(policy, 300)
+    held = sizes[0] * policy.completions * 6 * levels
+    assert held <= pricing.CHUNK_CELLS
+    assert 4 * held > pricing.CHUNK_CELLS or sizes[0] == pricing.MANY_ROWS
+    assert sum(sizes) >= 300
+
+
+def test_a_search_that_looks_at_many_levels_takes_fewer_rows_at_once():
+    drawn = rows_together(policy_of(40, 6, prudent.MaximumExpectedReward()), 300)
+    searched = rows_together(policy_of(40, 6, prudent.Conservative(risk=0.05), actions=20), 300)
+    assert searched[0] < drawn[0]
+
+
+def test_few_rows_are_one_small_chunk():
+    assert rows_together(policy_of(2, 6, prudent.MaximumExpectedReward()), 3) == [pricing.FEW_ROWS]
