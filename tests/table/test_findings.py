@@ -179,3 +179,14 @@ def test_what_follows_from_the_action_or_the_outcome_is_named():
     assert set(found) == {"treated", "improved"}
     assert "dose" in found["treated"].sentence
     assert "outcome" in found["improved"].sentence
+
+
+def test_the_parts_of_the_outcome_are_named():
+    random, table = np.random.default_rng(0), clinic()
+    reading = random.normal(500, 40, 500).round()
+    table["reading"], table["arithmetic"] = (
+        reading.tolist(),
+        (0.5 * reading + random.normal(250, 35, 500)).round().tolist(),
+    )
+    table["outcome"] = (np.array(table["reading"]) + np.array(table["arithmetic"])).tolist()
+    assert set(named(table)) == {"reading", "arithmetic"}

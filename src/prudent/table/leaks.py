@@ -1,10 +1,11 @@
 """Columns that would not be known when deciding: the action or the outcome in disguise, or made after the decision."""
 
 import re
+from itertools import combinations
 
 import numpy as np
 
-from prudent.table.columns import Column
+from prudent.table.columns import LABELLED, Column
 from prudent.table.finding import Finding
 from prudent.table.log import Log
 from prudent.table.one_column import (
@@ -26,6 +27,7 @@ MOST_LEVELS = 20
 DECIDES = 0.97
 SAME = 0.995
 PREDICTS = 0.95
+PART, MOST_PARTS = 0.3, 6  # R² of a column that may be a part of the outcome, and how many are tried in pairs
 EXPECTED_IF_UNRELATED = 12.0
 """Cells that must be expected under an action before their absence means something: a chance of 1 in 160,000."""
 
@@ -56,7 +58,7 @@ def leaks(log: Log) -> list[Finding]:
             or _named_afterwards(column.name)
         )
         found += [] if finding is None else [finding]
-    return found
+    return found + _parts_of_the_outcome(sample, {finding.column for finding in found})
 
 
 # --- the action ---
@@ -167,6 +169,39 @@ def _follows_from_outcome(
         return None
     seen = f"follows from the outcome '{reward}', which alone tells it in {_percent(accuracy.right)} of the rows"
     return Finding.to_ignore(name, "follows from the outcome", seen)
+
+
+def _parts_of_the_outcome(log: Log, known: set[str]) -> list[Finding]:
+    """Two numbers that the outcome is made of, such as the two scores behind a total."""
+    numbers = [
+        at for at, column in enumerate(log.schema.columns) if column.kind not in LABELLED and column.name not in known
+    ]
+    rewards = np.where(log.rewarded, log.rewards, np.nan)
+    fits = {at: _linear_fit(log, [at], rewards) for at in numbers}
+    likely = sorted((at for at in numbers if fits[at] >= PART), key=lambda at: -fits[at])[:MOST_PARTS]
+    for first, second in combinations(likely, 2):
+        if _linear_fit(log, [first, second], rewards) >= SAME:
+            names = [log.schema.names[at] for at in (first, second)]
+            return [
+                Finding.to_ignore(
+                    name, "part of the outcome", f"and '{other}' together are the outcome '{log.roles.reward}'"
+                )
+                for name, other in (names, names[::-1])
+            ]
+    return []
+
+
+def _linear_fit(log: Log, positions: list[int], rewards: np.ndarray) -> float:
+    """R² of the outcome on a few columns, in the units of the table."""
+    columns = [log.schema.columns[at] for at in positions]
+    rows = log.observed[:, positions].all(axis=1) & ~np.isnan(rewards)
+    if rows.sum() < max(FEWEST_ROWS, 0.5 * len(rows)) or any(column.kind == "date" for column in columns):
+        return 0.0
+    cells = [column.decode(log.values[rows, at]) for at, column in zip(positions, columns, strict=True)]
+    table = np.column_stack([np.ones(int(rows.sum())), *(np.asarray(column, float) for column in cells)])
+    rest = rewards[rows] - table @ np.linalg.lstsq(table, rewards[rows], rcond=None)[0]
+    spread = float(np.var(rewards[rows]))
+    return 1 - float(np.mean(rest**2)) / spread if spread > 0 else 0.0
 
 
 def _only_with_some_outcomes(observed: np.ndarray, rewards: np.ndarray) -> float | None:
