@@ -89,7 +89,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:
         show([_summary(advice, policy, out)], stderr=True)
-    _explain(advice, extras, case_labels(kept), to_stderr=out == STANDARD_OUTPUT)
+    _explain(advice, extras, case_labels(kept, len(advice)), to_stderr=out == STANDARD_OUTPUT)
 
 
 def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases: pl.DataFrame) -> Policy:
@@ -171,20 +171,20 @@ def _check_explanations(path: Path | None) -> None:
     require_file_destination(path)
 
 
-def case_labels(kept: pl.DataFrame) -> list[str] | None:
+def case_labels(kept: pl.DataFrame, rows: int) -> list[str | None]:
     """Whose case each row is, by the kept columns: "patient 0017, ward west". None where nothing is kept."""
     if not kept.width:
-        return None
+        return [None] * rows
     return [
         ", ".join(f"{name} {'(empty)' if cell is None else cell}" for name, cell in row.items())
         for row in kept.iter_rows(named=True)
     ]
 
 
-def _explain(advice: Advice, extras: AdviceOptions, labels: list[str] | None, to_stderr: bool) -> None:
+def _explain(advice: Advice, extras: AdviceOptions, labels: list[str | None], to_stderr: bool) -> None:
     console = screen(stderr=to_stderr)
     count = extras.explain if extras.explain_to is None else extras.explain or EXPLAINED
-    explained = [advice[row].explain(labels and labels[row]) for row in range(min(count, len(advice)))]
+    explained = [advice[row].explain(labels[row]) for row in range(min(count, len(advice)))]
     if extras.explain_to is None:
         for one in explained:
             heading(console, f"Row {one.row + 1}")
