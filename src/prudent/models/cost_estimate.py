@@ -31,8 +31,8 @@ DRAW, DRAW_WEIGHT = 5e-6, 7.5e-10
 """Per completion of a record, and per weight of the networks that make and price it."""
 WIDE = 0.4
 """A weight of the broad networks of wide tables costs this share: large matrices are multiplied faster."""
-LOOK = 9e-6
-"""Per record that the search for worst cases looks at."""
+LOOK, SWITCH, SWITCH_CELL = 1e-5, 1e-6, 1.55e-8
+"""Per record that the search for worst cases looks at; per level that it tries, and per number of a record then."""
 LEARNERS, LEARNERS_ACTION, LEARNERS_COLUMN, LEARNERS_LEVEL = 2.0, 0.4, 0.06, 0.01
 """Propensities and prices learnt from few rows: in all, per action, per column and per level of the labels."""
 LEARNERS_ROWS = 5000
@@ -79,7 +79,7 @@ class _Size:
     weights: of one member's networks, in units of those of narrow tables; without the encoder, which reads a record
         once.
     cells: numbers in a complete record as the networks see it.
-    looks: records that a search for worst cases looks at.
+    looks, switches: records that a search for worst cases looks at, and levels that it tries, in one case.
     """
 
     rows: int
@@ -88,6 +88,7 @@ class _Size:
     weights: float
     cells: int
     looks: int
+    switches: int
 
 
 _RULES = {
@@ -113,9 +114,9 @@ def _size(settings: Settings, log: Log) -> _Size:
     search = Search()
     walkers = actions * search.starts * search.steps
     levels = int(sum(group.present.sum() for group in layout.groups if group.discrete))
-    looks = walkers * (levels + LOOKS) if len(log.schema) <= MANY_ATTRIBUTES else 0
+    walkers = walkers if len(log.schema) <= MANY_ATTRIBUTES else 0  # a policy does not search wide tables
     weights = weights * (WIDE if len(log.schema) > MANY_ATTRIBUTES else 1.0)
-    return _Size(len(log), len(log.schema), actions, weights, layout.one_hot_size, looks)
+    return _Size(len(log), len(log.schema), actions, weights, layout.one_hot_size, walkers * LOOKS, walkers * levels)
 
 
 def _cost(seconds: float, memory: float) -> Cost:
@@ -144,7 +145,7 @@ def _learners(size: _Size, rows: int) -> float:
 
 def _use(size: _Size, rows: int) -> tuple[Cost, Cost, Cost]:
     priced = COMPLETIONS * (DRAW + DRAW_WEIGHT * size.weights)
-    searched = priced + LOOK * size.looks
+    searched = priced + LOOK * size.looks + (SWITCH + SWITCH_CELL * size.cells) * size.switches
     memory = BASE_MEMORY + ADVICE_MEMORY
     learnt = memory + rows * size.cells * ROW_CELL_BYTES
     compiled = COMPILE_ADVICE + (COMPILE_SEARCH if size.looks else 0.0)
