@@ -171,7 +171,7 @@ class Chooser:
         return np.where(drawn, weights / np.where(total > 0, total, 1.0), certain)
 
     def _eligible(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> np.ndarray:
-        """The permitted and open actions whose worst plausible reward reaches the floor, [row, action]."""
+        """The permitted and open actions whose worst plausible mean reaches the floor, [row, action]."""
         candidates = permitted & self.supported(encoded).open
         return candidates if self.floor is None else candidates & (scored.worst >= self.floor)
 

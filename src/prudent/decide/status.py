@@ -15,8 +15,8 @@ class Status(enum.Enum):
     NOTHING_OBSERVED = "nothing was observed: this is the advice for an average case"
     NO_GUARANTEE = "no guarantee: too few comparable held-out decisions; the advice itself stands"
     NEXT_BEST = "next best: the action with the highest score was too rarely given to cases like this one"
-    FALLBACK = "fallback: no action's worst plausible reward reaches the floor"
-    BELOW_FLOOR = "refer: no action's worst plausible reward reaches the floor; measure what is missing or ask someone"
+    FALLBACK = "fallback: no action's worst plausible mean reaches the floor"
+    BELOW_FLOOR = "refer: no action's worst plausible mean reaches the floor; measure what is missing or ask someone"
     NOT_SUPPORTED = (
         "refer: no action that is allowed was given often enough to cases like this one; ask someone who may decide"
     )

@@ -47,6 +47,8 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
             ("single outcomes,\n5% to 95%", lambda price: _range(figure, price["outcome_low"], price["outcome_high"]))
         )
     always.append(("chance\nbest", chance))
+    if any(price["propensity"] is not None for price in case["prices"]):
+        always.append(("given to\nsimilar cases", lambda price: percent(price["propensity"])))
     optional = {"guaranteed": "guaranteed_reward", "doubt": "doubt", "noise": "noise", "cost": "cost"}
     optional = {head: key for head, key in optional.items() if any(price[key] for price in case["prices"])}
     heads = [one_line(case["action_name"]), *(head for head, _ in always), *optional]
