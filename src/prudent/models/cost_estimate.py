@@ -1,6 +1,6 @@
 """What fitting and using a model will cost, before it is done: about how long, and how much memory.
 
-Processor seconds were measured on tables of eight shapes (benchmarks/cost.py, which prints them beside these
+Processor seconds were measured on tables of six shapes (benchmarks/cost.py, which prints them beside these
 estimates) and are scaled to this machine by a moment of arithmetic (`machine_speed`). An estimate is meant to be right
 within a factor of two on a machine without an accelerator; with one it is far too high for wide tables.
 """
