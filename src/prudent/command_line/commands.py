@@ -172,10 +172,10 @@ JsonFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write all results as JSON; '-' prints only the JSON.")
 ]
 PRESET_HELP = (
-    "fast: one network and half the rounds, about a quarter of the time; in four simulated clinics its advice was 1 to 7 "
-    "points worse on a scale from the best single action (0) to the best possible (100). best: six networks, twice the "
-    "time; there its advice was within 1 point of the default's. --members and "
-    "--rounds take precedence. Default: neither."
+    "fast: one network and half the rounds, about a quarter of the time; in four simulated clinics its advice was 1 to "
+    "7 points worse on a scale from the best single action (0) to the best possible (100). best: six networks, twice "
+    "the time; there its advice was within 1 point of the default's. --members and --rounds take precedence. Default: "
+    "neither."
 )
 Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 
