@@ -245,7 +245,7 @@ def line_data(rows=100, slope=3.0):
     return {"observed": x, "target": (slope * x[:, 0]).astype(np.float32)}
 
 
-def train_line(data, progress=False, **changes):
+def train_line(data, progress: bool | None = False, **changes):
     settings = training.Training(**{"learning_rate": 0.1, "batch": 16, "rounds": 6, "steps_per_round": 20} | changes)
     points = quasi_random(2, 1, 0)
     return training.train(Line, squared, data, points=points, training=settings, members=2, seed=0, progress=progress)

@@ -20,7 +20,7 @@ from experiments.rivals.effects.study import Answer, Progress, Study
 from experiments.rivals.initial_weights import with_weights
 from prudent.errors import check, whole
 from prudent.networks import Members, Training, quasi_random, train
-from prudent.progress import tracked
+from prudent.progress import reporting, tracked
 
 LOG_SCALE = (-3.0, 3.0)
 
@@ -162,10 +162,11 @@ class CausalEffectVAE:
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         parts = chunks(study, self.chunk)
-        prices = [
-            self._prices(parts[at].study, seed + at)[: parts[at].genuine]
-            for at in tracked(len(parts), "replications", progress)
-        ]
+        with reporting(progress):
+            prices = [
+                self._prices(parts[at].study, seed + at)[: parts[at].genuine]
+                for at in tracked(len(parts), "replications")
+            ]
         return {"": Answer.of_prices(np.concatenate(prices))}
 
     def _prices(self, study: Study, seed: int) -> np.ndarray:

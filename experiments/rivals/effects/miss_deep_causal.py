@@ -22,7 +22,7 @@ from experiments.rivals.effects.study import Answer, Progress, Study
 from experiments.rivals.initial_weights import with_weights
 from prudent.errors import check, whole
 from prudent.networks import Members, Training, quasi_random, standard_normal_log_prob, train
-from prudent.progress import tracked
+from prudent.progress import reporting, tracked
 
 LOG_SCALE = (-3.0, 3.0)
 SMALLEST_SCALE = 0.05
@@ -125,11 +125,12 @@ class MissDeepCausal:
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         parts = [Chunk(study, study.replications)] if study.shared else chunks(study, self.chunk)
         answers = []
-        for at in tracked(len(parts), "tables", progress):
-            means, draws = self.latents(parts[at].study, seed + at)
-            # a shared table is one study; otherwise the repeated replications at the end of a chunk are left out
-            tables = parts[at].study.per_table()[: parts[at].genuine]
-            answers += [_answers(*table) for table in zip(tables, means, draws, strict=False)]
+        with reporting(progress):
+            for at in tracked(len(parts), "tables"):
+                means, draws = self.latents(parts[at].study, seed + at)
+                # a shared table is one study; otherwise the repeated replications at the end of a chunk are left out
+                tables = parts[at].study.per_table()[: parts[at].genuine]
+                answers += [_answers(*table) for table in zip(tables, means, draws, strict=False)]
         return {name: Answer.joined([one[name] for one in answers]) for name in answers[0]}
 
     def latents(self, study: Study, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from experiments.rivals.econml_forests import econml_class
 from experiments.rivals.effects.complete_table import CLIP, doubly_robust
 from experiments.rivals.effects.study import Answer, Progress, Study
 from prudent.errors import check, optional, whole
-from prudent.progress import tracked
+from prudent.progress import reporting, tracked
 
 COLUMNS_TRIED = 0.5  # at a split; about what grf tries of fifty columns
 _RULES = {
@@ -56,8 +56,8 @@ class MissingInAttributes:
         parts = [study.part(at, at + 1) for at in range(study.replications)]
         workers = min(self.cores or os.cpu_count() or 1, study.replications)
         answers = self._each(parts, common, seed, workers)
-        counted = tracked(study.replications, "replications", progress)
-        return {"": Answer.joined([next(answers) for _ in counted])}
+        with reporting(progress):
+            return {"": Answer.joined([next(answers) for _ in tracked(study.replications, "replications")])}
 
     def _each(self, parts: list[Study], common: np.ndarray | None, seed: int, workers: int) -> Iterator[Answer]:
         """One answer for each replication, in their order."""

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from prudent.errors import InputProblem, require
-from prudent.progress import tracked
+from prudent.progress import reporting, tracked
 
 Progress = Callable[[int, int], None]
 
@@ -129,5 +129,6 @@ def over_tables(
 ) -> dict[str, Answer]:
     """Estimate from each table separately, each with its own seed, and join the answers."""
     parts = study.per_table()
-    answers = [estimate(parts[at], seed + at) for at in tracked(len(parts), "tables", progress)]
+    with reporting(progress):
+        answers = [estimate(parts[at], seed + at) for at in tracked(len(parts), "tables")]
     return {name: Answer.joined([one[name] for one in answers]) for name in answers[0]}

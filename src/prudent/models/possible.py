@@ -185,7 +185,7 @@ def _line(source: np.ndarray, target: np.ndarray) -> _Pair | None:
     close = np.abs(target - slope * source - intercept) < CLOSE
     if slope == 0 or close.mean() < AGREEMENT:
         return None
-    return _Pair(0, 0, np.empty(0), *np.zeros((3, 1)), (float(slope), intercept), straight=True)
+    return _Pair(0, 0, np.empty(0), np.zeros(1), np.zeros(1), np.zeros(1), (float(slope), intercept), straight=True)
 
 
 def _by_level(source: np.ndarray, target: np.ndarray, target_is_number: bool) -> _Pair | None:

@@ -71,7 +71,7 @@ class LoggingPolicy(NamedTuple):
         steps, rows = np.asarray(arrays["steps"], np.float64), np.asarray(arrays["rows"])
         fits = steps.ndim == 2 and len(steps) == len(_numbers(schema)) and rows.dtype == np.int64
         if fits:
-            width = _features(schema, *np.zeros((2, 1, len(schema))), steps).shape[1]
+            width = _features(schema, np.zeros((1, len(schema))), np.zeros((1, len(schema)), bool), steps).shape[1]
             shapes = [part.shape for part in (*rule, rows)]
             fits = shapes == [(width, actions), (actions,), (3,), (actions,), (actions,)]
         if not fits or not all(np.isfinite(part).all() for part in (*rule, steps)) or (rows < 0).any():
