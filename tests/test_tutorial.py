@@ -107,7 +107,7 @@ def test_the_page_of_cases_has_the_patients_of_the_table(journey):
 
 
 def test_a_rare_arm_tempts_only_without_the_rule(journey):
-    advice, tempted = (pl.read_csv(journey.folder / name) for name in ("advice.csv", "tempted.csv"))
+    advice, tempted = (pl.read_csv(journey.folder / name) for name in ("supported.csv", "tempted.csv"))
     assert set(tempted["action"]) == {RARE}
     assert RARE not in set(advice["action"])
     assert all(f"'{RARE}'" in flags for flags in advice["flags"])

@@ -23,7 +23,7 @@ def require_unseen(models: Sequence[FittedModel], log: Log, consequence: str) ->
         raise InputProblem(
             f"The model was fitted on these rows ({largest:.0%} of the {len(log)}), so they would only confirm what it "
             "learnt from them. Use decisions that were held out of the fit (Log.split, or --hold-out when fitting); "
-            "to evaluate policies on the whole log, cross_fit in Python fits without each part of it in turn."
+            "to evaluate on the whole log, fit without each part of it in turn (--cross-fit 5; cross_fit in Python)."
         )
     if largest > WARN_ABOVE:
         return [f"About {largest:.0%} of the rows are identical to rows the model was fitted on; {consequence}"]

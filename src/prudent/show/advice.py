@@ -25,7 +25,7 @@ def advice_section(advice: Facts) -> Section:
         f"{counted(one['rows'], 'row')}: {one['status']}." for one in advice["statuses"] if one["status_code"] != "ok"
     ]
     if advice["flagged"]:
-        sentences.insert(0, f"{counted(advice['flagged'], 'row')} flagged for unusual cells: see the column 'flags'.")
+        sentences.insert(0, f"{counted(advice['flagged'], 'row')} flagged: see the column 'flags'.")
     means = f"The means of '{one_line(advice['reward_name'])}' are averages over those rows."
     return Section("", TextTable(headings, rows), (means, *sentences))
 

@@ -10,6 +10,7 @@ from prudent.show.numbers import Figures, percent
 from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
+CERTAIN = 0.999
 NOT_ALLOWED, RARE = " (not allowed)", " (too rarely given)"
 
 
@@ -113,10 +114,15 @@ def certainty(case: Facts) -> list[str]:
 
 def change_sentences(case: Facts) -> list[str]:
     return [
-        f"If {one_line(change['attribute'])} turned out {one_line(change['values'])} "
-        f"(chance {percent(change['chance'])}), {one_line(change['action'])} would be recommended instead."
-        for change in case["changes"]
+        f"{_finding(change)}, {one_line(change['action'])} would be recommended instead." for change in case["changes"]
     ]
+
+
+def _finding(change: Facts) -> str:
+    attribute = one_line(change["attribute"])
+    if change["chance"] > CERTAIN:
+        return f"Once {attribute} is known, whatever it is"
+    return f"If {attribute} turned out {one_line(change['values'])} (chance {percent(change['chance'])})"
 
 
 def measuring_sentences(case: Facts) -> list[str]:
