@@ -45,7 +45,18 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 # handed out first, the longest in front, so that the workers finish together
-_LONG = ("docs", "laws", "mnist", "command_line", "explanation", "ihdp_ours", "typed", "sensitivity", "gaussian_prices")
+_LONG = (
+    "tutorial",
+    "docs",
+    "laws",
+    "mnist",
+    "command_line",
+    "explanation",
+    "ihdp_ours",
+    "typed",
+    "sensitivity",
+    "gaussian_prices",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -54,6 +54,8 @@ def journey(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as streams:
         patch.chdir(folder)
         patch.setattr("prudent.command_line.fitting.CausalPVAE", partial(prudent.CausalPVAE, **small))
+        # searched worst cases have tests of their own, and their programs take long to compile
+        patch.setattr("prudent.decide.policy.MANY_ATTRIBUTES", 0)
         for kind, about, content in BLOCK.findall((DOCS / "tutorial.md").read_text()):
             if kind == "csv":
                 Path(about).write_text(content)

@@ -11,7 +11,8 @@ from prudent.propensity.overlap import Overlap
 from prudent.propensity.robust_logistic import RobustLogistic, chosen_by_log_loss
 from prudent.table import Log, Schema
 
-FITTED_ROWS = 20_000  # the most rows that it is fitted on
+MOST_ROWS, FEWEST_ROWS, MOST_WORK = 20_000, 1_000, 5e7
+"""Rows that it is fitted on: so many that rows × features × actions stay within the work, which bounds its time."""
 SELECTION_ROWS = 6_000  # the most on which features and penalty are chosen
 SELECTION_ROUNDS = 60  # to compare penalties, a fit need not be finished
 STEPS = 8  # each number is also cut at so many quantiles
@@ -37,20 +38,22 @@ class LoggingPolicy(NamedTuple):
     @classmethod
     def fit(cls, log: Log, seed: int = 0) -> "LoggingPolicy":
         actions, n_actions = np.asarray(log.actions), len(log.action_labels)
-        sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:FITTED_ROWS]
+        width = 2 * len(log.schema) + sum(column.levels for column in log.schema.columns)
+        rows = int(np.clip(MOST_WORK / (width * n_actions), FEWEST_ROWS, MOST_ROWS))
+        sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:rows]
         values, observed, taken = log.values[sample], log.observed[sample], actions[sample]
         steps = _steps(log.schema, values, observed)
         choices = [steps[:, :0], steps]
-        tables = [_features(log.schema, values, observed, choice) for choice in choices]
-        if not steps.size or tables[1].shape[1] > MOST_FEATURES:
-            tables = tables[:1]
+        tables = [_features(log.schema, values, observed, choices[0])]
+        if 0 < steps.size <= MOST_FEATURES - tables[0].shape[1]:
+            tables.append(_features(log.schema, values, observed, steps))
         with single_thread():
-            some = slice(SELECTION_ROWS)
+            some = slice(min(SELECTION_ROWS, max(rows // 3, FEWEST_ROWS)))
             sampled = [table[some] for table in tables]
             best, penalty = chosen_by_log_loss(sampled, taken[some], n_actions, PENALTIES, SELECTION_ROUNDS)
             rule = RobustLogistic.fit(tables[best], taken, n_actions, penalty)
-        rows = np.bincount(actions[log.rewarded], minlength=n_actions).astype(np.int64)
-        return cls(rule, choices[best], rows)
+        rewarded = np.bincount(actions[log.rewarded], minlength=n_actions).astype(np.int64)
+        return cls(rule, choices[best], rewarded)
 
     def probabilities(self, schema: Schema, values: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """[row, action], for encoded records."""
