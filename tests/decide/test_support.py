@@ -74,6 +74,9 @@ def test_the_explanation_names_the_closed_arm_with_its_share(fitted, cases):
     closed = [name for name, price in prices.items() if not price.open]
     assert closed == list(RARE)
     assert any(name in explanation.reason for name in closed)
+    assert [prices[name].chance_best for name in closed] == [0, 0]
+    assert prices[explanation.action].chance_best > 0
+    assert sum(price.chance_best for price in prices.values()) == pytest.approx(1)
     assert all(prices[name].propensity < 0.02 for name in closed)
     assert abs(sum(price.propensity for price in prices.values()) - 1) < 1e-6
 

@@ -25,10 +25,10 @@ SIGNIFICANT = 7
 
 def explain(subject: Subject, label: str | None = None) -> Explanation:
     """All prices of the case, why this action, and what would change it. `label` says whose case it is."""
-    chooser, scored, permitted = subject.chooser, subject.scored, subject.permitted
+    chooser, scored = subject.chooser, subject.scored
     fitted, labels = chooser.fitted, chooser.fitted.action_labels
     completions, table = chooser.pricing.detail(subject.values, subject.observed)
-    candidates = next(some for some in (permitted & subject.supported.open, permitted, ~permitted) if some.any())
+    candidates = _candidates(subject)
     best = int(np.argmax(np.where(candidates, scored.scores, -np.inf)))
     index = labels.index(subject.action) if subject.action in labels else best
     inside = np.asarray(chooser.plausible_set.inside(table))
@@ -72,6 +72,12 @@ def _floor(chooser: Chooser) -> float | None:
     return None if chooser.floor is None else chooser.fitted.sign * chooser.floor
 
 
+def _candidates(subject: Subject) -> np.ndarray:
+    """The actions that the case can get; where there is none, those that it may get, or else all."""
+    permitted = subject.permitted
+    return next(some for some in (permitted & subject.supported.open, permitted, ~permitted) if some.any())
+
+
 def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tuple[ActionPrice, ...]:
     chooser, scored, bound = subject.chooser, subject.scored, subject.guaranteed_reward
     sign, weights, prices = chooser.fitted.sign, np.asarray(table.weights), np.asarray(table.prices, np.float64)
@@ -80,7 +86,7 @@ def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tu
     doubt = None if doubts is None else weights @ doubts
     noise = None if table.noise is None else np.sqrt(weights @ np.asarray(table.noise) ** 2)
     costs = np.asarray(chooser.caution.costs)
-    chances = chance_best(prices - costs[None, :], weights, doubts)
+    chances = chance_best(np.where(_candidates(subject), prices - costs, -np.inf), weights, doubts)
     single = _single_outcomes(chooser, completions, table)
     ranks = np.argsort(np.argsort(-scored.scores, kind="stable"))
     bound = None if bound is None or np.isnan(bound) else bound

@@ -24,8 +24,8 @@ class ActionPrice:
     rank: 1 for the action that the strategy scores highest, allowed or not.
     worst_reward: the worst plausible mean: the lowest price over the plausible set, lowered where the policy takes off
         doubt or noise. Single outcomes fall below it.
-    chance_best: the probability, over the gaps and the doubt of the prices, that this action is the best one, after
-        costs.
+    chance_best: the probability, over the gaps and the doubt of the prices, that this action is the best one the
+        case can get, after costs; 0 for actions that are not allowed or not open.
     outcome_low, outcome_high: between them lie nine of ten single outcomes, over gaps, doubt and noise together; None
         where the model does not know the noise.
     doubt, noise: one standard deviation of the price itself, and of single outcomes around it; None where the model

@@ -63,6 +63,8 @@ def price_columns(case: Facts) -> tuple[list[str], list[list[str]]]:
 def chance(price: Facts) -> str:
     """How likely the action is the best one: with doubt neither impossible nor certain, whatever a few draws say."""
     shown = price["chance_best"]
+    if shown == 0 and not (price["allowed"] and price["open"]):
+        return "–"
     return percent(min(max(shown, 1e-4), 1 - 1e-4) if price["doubt"] else shown)
 
 
@@ -81,7 +83,8 @@ def what_prices_include(case: Facts) -> list[str]:
     return [
         "The first three columns are mean outcomes; they differ by what the gaps may hold. Single outcomes scatter "
         f"around them, also below the worst plausible mean; {scatter}.",
-        "Chance best: how likely the action's mean is the best one, over the gaps and the doubt of the prices.",
+        "Chance best: how likely the action's mean is the best of those the case can get, over the gaps and the doubt "
+        "of the prices.",
     ]
 
 
