@@ -134,16 +134,15 @@ class Chooser:
         return np.where(choice.outcome == Outcome.BELOW_FLOOR, fallback, choice.action)
 
     def choose(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> Choice:
-        eligible = self._eligible(scored, encoded, permitted)
+        wanted, is_open = self._wanted(scored, permitted), self.supported(encoded).open
+        eligible = wanted & is_open
         action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
         if self.strategy.stochastic:
             action = self._drawn(np.where(eligible, scored.scores, 0.0), encoded, action)
         outcome = np.full(len(action), Outcome.CHOSEN)
-        is_open = self.supported(encoded).open
         outcome[~eligible.any(axis=1)] = Outcome.BELOW_FLOOR
         outcome[~(permitted & is_open).any(axis=1)] = Outcome.NOT_SUPPORTED
         outcome[~permitted.any(axis=1)] = Outcome.NOT_ALLOWED
-        wanted = permitted if self.floor is None else permitted & (scored.worst >= self.floor)
         first = np.argmax(np.where(wanted, scored.scores, -np.inf), axis=1)
         closed = wanted.any(axis=1) & ~is_open[np.arange(len(first)), first]
         return Choice(np.where(outcome == Outcome.CHOSEN, action, -1), outcome, np.where(closed, first, -1))
@@ -165,15 +164,15 @@ class Chooser:
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
         if not self.strategy.stochastic:
             return certain
-        weights = np.where(self._eligible(scored, encoded, permitted), scored.scores, 0.0)
+        eligible = self._wanted(scored, permitted) & self.supported(encoded).open
+        weights = np.where(eligible, scored.scores, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         drawn = (total > 0) & (outcome == Outcome.CHOSEN)[:, None]
         return np.where(drawn, weights / np.where(total > 0, total, 1.0), certain)
 
-    def _eligible(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> np.ndarray:
-        """The permitted and open actions whose worst plausible mean reaches the floor, [row, action]."""
-        candidates = permitted & self.supported(encoded).open
-        return candidates if self.floor is None else candidates & (scored.worst >= self.floor)
+    def _wanted(self, scored: Scored, permitted: np.ndarray) -> np.ndarray:
+        """The permitted actions whose worst plausible mean reaches the floor, [row, action]."""
+        return permitted if self.floor is None else permitted & (scored.worst >= self.floor)
 
     def _drawn(self, weights: np.ndarray, encoded: Encoded, otherwise: np.ndarray) -> np.ndarray:
         """A draw per row from its own bytes and the seed: the same record always gets the same answer."""

@@ -15,6 +15,7 @@ MOST_ROWS, FEWEST_ROWS, MOST_WORK = 20_000, 1_000, 5e7
 """Rows that it is fitted on: so many that rows × features × actions stay within the work, which bounds its time."""
 SELECTION_ROWS = 6_000  # the most on which features and penalty are chosen
 SELECTION_ROUNDS = 60  # to compare penalties, a fit need not be finished
+BLOCK_CELLS = 8_000_000  # features held at once
 STEPS = 8  # each number is also cut at so many quantiles
 MOST_FEATURES = 300  # steps beyond this many features would cost more than they tell
 FARTHEST = 4.0  # standard deviations; a number farther out counts as this far
@@ -57,7 +58,13 @@ class LoggingPolicy(NamedTuple):
 
     def probabilities(self, schema: Schema, values: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """[row, action], for encoded records."""
-        return self.rule.probabilities(_features(schema, values, observed, self.steps))
+        # block by block: a million rows have gigabytes of features
+        block = max(1, BLOCK_CELLS // len(self.rule.weights))
+        parts = [
+            self.rule.probabilities(_features(schema, values[at : at + block], observed[at : at + block], self.steps))
+            for at in range(0, max(len(values), 1), block)
+        ]
+        return np.concatenate(parts)
 
     def overlap(self, log: Log) -> Overlap:
         """How well the log that it was fitted on covers each action."""
