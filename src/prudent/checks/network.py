@@ -110,12 +110,9 @@ def similarity_weights_sum_to_one(model: SimilarityModel, values: Array) -> None
     """Law 7: with every reward 1 and every propensity 1, eq 12 gives one over all actions, its fractions one each."""
     logged = model.logged
     real = jnp.isfinite(logged.constants[0]).astype(logged.gain.dtype)
-    ones = dataclasses.replace(logged, gain=real, share=real)
-    for keys, constants in zip(ones.keys, ones.constants, strict=True):
-        query = _query(model, values)
-        shares = ones.prices(keys, constants, query, model.actions, True)
+    ones = dataclasses.replace(model, logged=dataclasses.replace(logged, gain=real, share=real))
+    for shares, fractions in zip(*_both(ones, _query(model, values)), strict=True):
         hold(close(shares.sum(), 1.0), 7, f"similarity weights sum to {float(shares.sum())}.")
-        fractions = ones.prices(keys, constants, query, model.actions, False)
         hold(close(fractions, np.ones(model.actions)), 7, f"self-normalised weights sum to {fractions.tolist()}.")
 
 
@@ -125,15 +122,14 @@ def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
     gain, share = np.asarray(logged.gain, np.float64), np.asarray(logged.share, np.float64)
     rewards = gain[share > 0] / share[share > 0]
     low, high = rewards.min() - 1e-3, rewards.max() + 1e-3
-    for keys, constants in zip(logged.keys, logged.constants, strict=True):
+    for keys, constants, shares, fractions in zip(logged.keys, logged.constants, *_both(model, query), strict=True):
         logits = np.asarray(keys, np.float64) @ np.asarray(query, np.float64) + np.asarray(constants, np.float64)
         blocks = [np.asarray(logged.action) == action for action in range(model.actions)]
         products = _softmax(logits) * gain
-        _hold_dense(logged.prices(keys, constants, query, model.actions, True), [np.sum(products[b]) for b in blocks])
+        _hold_dense(shares, [np.sum(products[b]) for b in blocks])
         # a softmax for each action: in the common one the weights of a dissimilar action may underflow
         weights = [_softmax(logits[b]) for b in blocks]
         dense = [np.sum(w * gain[b]) / np.sum(w * share[b]) for w, b in zip(weights, blocks, strict=True)]
-        fractions = logged.prices(keys, constants, query, model.actions, False)
         _hold_dense(fractions, dense)
         within = all(low <= price <= high for price in fractions.tolist())
         hold(within, 7, f"self-normalised prices {fractions.tolist()} leave the rewards, {low} to {high}.")
@@ -141,6 +137,15 @@ def streaming_equals_dense(model: SimilarityModel, values: Array) -> None:
 
 def _hold_dense(streamed: Array, dense: Sequence[float]) -> None:
     hold(close(dense, streamed, 1e-3), 7, f"streamed prices {streamed.tolist()} are not the dense {dense}.")
+
+
+def _both(model: SimilarityModel, query: Array) -> tuple[Array, Array]:
+    """Prices [member, action] by eq 12, and as fractions."""
+    shares, fractions = (
+        model.logged.prices(query[None], model.actions, form)[:, 0]
+        for form in ("inverse_propensity", "self_normalised")
+    )
+    return shares, fractions
 
 
 def _query(model: SimilarityModel, values: Array) -> Array:

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from prudent.decide import Completions, Model
 from prudent.errors import Rule, check, one_of, optional, whole
 from prudent.models import partial_vae
+from prudent.models.attention import Rows, attend
 from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
@@ -46,30 +47,19 @@ class Logged(eqx.Module):
     share: Float[Array, "block row"]
     action: Array
 
-    def prices(self, member_keys: Array, member_constants: Array, query: Array, actions: int, over_all: bool) -> Array:
-        """θ̂(x, ·) by online softmax over the blocks: memory does not grow with the log (eq 12, or its fractions)."""
+    def prices(self, queries: Float[Array, "query statistic"], actions: int, form: Form) -> Array:
+        """θ̂ of every member: the weights sum to one over all logged rows (eq 12), or over those of the action."""
+        over_all = form == "inverse_propensity"
 
-        def block(carry: tuple[Array, ...], rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
-            keys, constants, gain, share, action = rows
-            logits = keys @ query + constants
-            top, *sums = carry
-            highest = jnp.maximum(top[action], jnp.max(logits))
-            weights = jnp.exp(logits - highest)
-            added = (weights @ gain, weights @ share, jnp.sum(weights))
-            shrink = jnp.exp(top[action] - highest)
-            return (
-                top.at[action].set(highest),
-                *(old.at[action].set(old[action] * shrink + new) for old, new in zip(sums, added, strict=True)),
-            ), None
+        def of_member(member: tuple[Array, Array]) -> Float[Array, "query action"]:
+            keys, constants = member
+            divided_by = jnp.isfinite(constants).astype(self.share.dtype) if over_all else self.share
+            values = jnp.stack([self.gain, divided_by], axis=-1)
+            sums = attend(queries, Rows.of(keys, constants, values, self.action, actions))
+            return sums.over_all() if over_all else sums.over_own()
 
-        zeros = jnp.zeros(actions)
-        start = (jnp.full(actions, -1e30), zeros, zeros, zeros)
-        blocks = (member_keys, member_constants, self.gain, self.share, self.action)
-        (top, gain, share, total), _ = jax.lax.scan(block, start, blocks)
-        if over_all:  # eq 12: weights sum to one over all logged rows, whatever their action
-            relative = jnp.exp(top - jnp.max(top))
-            return relative * gain / jnp.sum(relative * total)
-        return gain / jnp.maximum(share, 1e-30)
+        # one after the other: the products of one member already fill the machine
+        return jax.lax.map(of_member, (self.keys, self.constants))
 
 
 class SimilarityModel(Model):
@@ -102,11 +92,13 @@ class SimilarityModel(Model):
         return partial_vae.log_density_given(self.networks, lambda n: n, values, evidence)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
+        return self.prices(values[None])[0]
+
+    def prices(self, values: Float[Array, "completion attribute"]) -> Float[Array, "completion member action"]:
         layout = self.networks.shared.layout
-        query = layout.statistics(layout.cells(values))
-        over_all = self.form == "inverse_propensity"
-        prices = jax.vmap(lambda k, c: self.logged.prices(k, c, query, self.actions, over_all))
-        return self.scale.restore(prices(self.logged.keys, self.logged.constants))
+        queries = jax.vmap(lambda record: layout.statistics(layout.cells(record)))(values)
+        by_member = self.logged.prices(queries, self.actions, self.form)
+        return self.scale.restore(jnp.moveaxis(by_member, 0, 1))
 
 
 @eqx.filter_jit
