@@ -5,6 +5,7 @@ A model completes a record and prices every action on each completion; a strateg
 
 from prudent.decide.advice import Advice as Advice
 from prudent.decide.advice import Case as Case
+from prudent.decide.choice import Scored as Scored
 from prudent.decide.choice import score_together as score_together
 from prudent.decide.completions import Completions as Completions
 from prudent.decide.completions import PriceTable as PriceTable
@@ -34,6 +35,9 @@ from prudent.decide.plausible_set import c_of_risk as c_of_risk
 from prudent.decide.plausible_set import risk_of_c as risk_of_c
 from prudent.decide.policy import Policy as Policy
 from prudent.decide.pricing import FEW_ROWS as FEW_ROWS
+from prudent.decide.pricing import Pricing as Pricing
+from prudent.decide.reading import Reader as Reader
+from prudent.decide.reading import read_together as read_together
 from prudent.decide.search import Search as Search
 from prudent.decide.status import Status as Status
 from prudent.decide.strategies import BestFrequencyLottery as BestFrequencyLottery

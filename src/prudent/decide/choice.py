@@ -18,6 +18,7 @@ from prudent.decide.model import FittedModel
 from prudent.decide.outcomes import outcome_ranges
 from prudent.decide.plausible_set import PlausibleSet, worst_over
 from prudent.decide.pricing import Pricing
+from prudent.decide.reading import read_together
 from prudent.decide.strategies import Strategy
 from prudent.decide.support import Support, Supported
 from prudent.table import ActionLabel, Encoded
@@ -94,6 +95,10 @@ class Chooser:
     def plausible_set(self) -> PlausibleSet:
         return self.pricing.plausible_set
 
+    def read(self, tables: PriceTable) -> tuple[Array, ...]:
+        """The fields of `Scored` for a chunk of rows."""
+        return _score(self.strategy, self.plausible_set, self.caution, tables)
+
     def score(self, encoded: Encoded) -> Scored:
         """Scores, expected and worst rewards for all rows, chunk by chunk."""
         return score_together([self], encoded)[0]
@@ -103,7 +108,7 @@ class Chooser:
         parts: list[tuple[tuple[Array, ...], Choice, np.ndarray]] = []
         start = 0
         for completions, tables in self.pricing.completed(encoded):
-            scored = _score(self.strategy, self.plausible_set, self.caution, tables)
+            scored = self.read(tables)
             chunk = slice(start, start + len(tables.prices))
             choice = self.choose(_joined([scored], len(permitted[chunk])), _rows(encoded, chunk), permitted[chunk])
             parts.append((scored, choice, self._outcomes(completions, tables, self.given(choice))))
@@ -133,8 +138,12 @@ class Chooser:
         fallback = labels.index(self.fallback) if self.fallback in labels else -1
         return np.where(choice.outcome == Outcome.BELOW_FLOOR, fallback, choice.action)
 
-    def choose(self, scored: Scored, encoded: Encoded, permitted: np.ndarray) -> Choice:
-        wanted, is_open = self._wanted(scored, permitted), self.supported(encoded).open
+    def choose(
+        self, scored: Scored, encoded: Encoded, permitted: np.ndarray, supported: Supported | None = None
+    ) -> Choice:
+        """The choice for every row; `supported` where it is known already."""
+        is_open = (supported or self.supported(encoded)).open
+        wanted = self._wanted(scored, permitted)
         eligible = wanted & is_open
         action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
         if self.strategy.stochastic:
@@ -155,16 +164,16 @@ class Chooser:
             return Supported(np.full(shape, np.nan), np.ones(shape, bool))
         return (self.support or EVERYTHING).of(logged, self.fitted.schema, encoded)
 
-    def probabilities(self, scored: Scored, encoded: Encoded) -> np.ndarray:
+    def probabilities(self, scored: Scored, encoded: Encoded, supported: Supported | None = None) -> np.ndarray:
         """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
         labels = self.fitted.action_labels
-        permitted = np.ones(scored.scores.shape, bool)
-        choice = self.choose(scored, encoded, permitted)
+        permitted, supported = np.ones(scored.scores.shape, bool), supported or self.supported(encoded)
+        choice = self.choose(scored, encoded, permitted, supported)
         action, outcome = self.given(choice), choice.outcome
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
         if not self.strategy.stochastic:
             return certain
-        eligible = self._wanted(scored, permitted) & self.supported(encoded).open
+        eligible = self._wanted(scored, permitted) & supported.open
         weights = np.where(eligible, scored.scores, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         drawn = (total > 0) & (outcome == Outcome.CHOSEN)[:, None]
@@ -186,16 +195,8 @@ class Chooser:
 
 
 def score_together(choosers: Sequence[Chooser], encoded: Encoded) -> list[Scored]:
-    """What each makes of the same rows; those that complete and price alike share that work."""
-    results: dict[int, Scored] = {}
-    for group in _grouped(choosers):
-        parts: dict[int, list[tuple[Array, ...]]] = {index: [] for index in group}
-        for tables in choosers[group[0]].pricing.tables(encoded):
-            for index, scored in parts.items():
-                chooser = choosers[index]
-                scored.append(_score(chooser.strategy, chooser.plausible_set, chooser.caution, tables))
-        results |= {index: _joined(scored, len(encoded.flags)) for index, scored in parts.items()}
-    return [results[index] for index in range(len(choosers))]
+    """What each makes of the same rows; those that complete, price or search alike share that work."""
+    return [Scored(*read) for read in read_together(choosers, encoded)]
 
 
 def _joined(parts: Sequence[tuple[Array, ...]], rows: int) -> Scored:
@@ -206,18 +207,6 @@ def _joined(parts: Sequence[tuple[Array, ...]], rows: int) -> Scored:
 
 def _rows(encoded: Encoded, rows: slice) -> Encoded:
     return Encoded(encoded.values[rows], encoded.observed[rows], encoded.flags[rows])
-
-
-def _grouped(choosers: Sequence[Chooser]) -> list[list[int]]:
-    """The choosers by number, grouped by those that share their price tables."""
-    groups: list[list[int]] = []
-    for index, chooser in enumerate(choosers):
-        group = next((one for one in groups if choosers[one[0]].pricing.shared_with(chooser.pricing)), None)
-        if group is None:
-            groups.append([index])
-        else:
-            group.append(index)
-    return groups
 
 
 @eqx.filter_jit

@@ -1,6 +1,6 @@
 """Pricing: records completed and every action priced on each completion, in chunks of fixed size."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,11 +53,17 @@ class Pricing:
         """Whether the worst case is searched for, or only looked up among the draws."""
         return self.search.steps > 0
 
-    def shared_with(self, other: "Pricing") -> bool:
-        """Whether both give the same tables, so that they need to be made only once; searches differ in their sets."""
+    def draws_like(self, other: "Pricing") -> bool:
+        """Whether both complete and price records alike, whatever they search for then."""
         same = self.completions == other.completions and self.seed == other.seed and self.literal == other.literal
-        unsearched = not (self.searched or other.searched) and (self.doubt > 0) == (other.doubt > 0)
-        return self is other or (self.model is other.model and same and unsearched)
+        return self is other or (self.model is other.model and same and (self.doubt > 0) == (other.doubt > 0))
+
+    def shared_with(self, other: "Pricing") -> bool:
+        """Whether both give the same tables, so that they need to be made only once."""
+        if not self.draws_like(other) or not (self.searched or other.searched):
+            return self.draws_like(other)
+        searches = [(one.search, one.plausible_set, one.doubt) for one in (self, other)]
+        return self is other or bool(eqx.tree_equal(*searches))
 
     @cached_property
     def _cells(self) -> MovableCells:
@@ -99,9 +105,7 @@ class Pricing:
 
     def completed(self, encoded: Encoded) -> Iterator[tuple[Completions, PriceTable]]:
         """Completions and price tables, chunk by chunk; the last chunk is padded."""
-        label = "searching worst cases" if self.searched else "completing and pricing"
-        for values, observed in self.chunks(encoded, label):
-            yield self._complete(values, observed)
+        return (one for (one,) in completed_together([self], encoded))
 
     def tables(self, encoded: Encoded) -> Iterator[PriceTable]:
         """The price tables alone."""
@@ -119,13 +123,30 @@ class Pricing:
 
     def _complete(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
         """Completions and price tables of a chunk, with what a search adds to them."""
-        completed = _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0)
+        return self._with_search(observed, self._drawn(values, observed))
+
+    def _drawn(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
+        return _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0)
+
+    def _with_search(
+        self, observed: Array, completed: tuple[Completions, PriceTable]
+    ) -> tuple[Completions, PriceTable]:
         if not self.searched:
             return completed
         # what does not move the worst case of an action is left out, so that policies share one program
         caution = Caution(self.doubt, 0.0, jnp.zeros(0))
         plausible = _plausible(self.plausible_set, completed[1])
         return _searched(self.model, self.search, self._cells, caution, observed, *completed, *plausible)
+
+
+def completed_together(several: Sequence[Pricing], encoded: Encoded) -> Iterator[list[tuple[Completions, PriceTable]]]:
+    """What each of several pricings that draw alike makes of the same chunks: records are completed once for all, and
+    each adds what it searches for."""
+    largest = max(several, key=lambda one: one._cells_per_row)  # a chunk that it has room for suits all
+    label = "searching worst cases" if largest.searched else "completing and pricing"
+    for values, observed in largest.chunks(encoded, label):
+        drawn = largest._drawn(values, observed)
+        yield [one._with_search(observed, drawn) for one in several]
 
 
 @eqx.filter_jit

@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prudent.decide import Advice, Policy, score_together
+from prudent.decide import Advice, FittedModel, Policy, Scored, read_together
 from prudent.errors import InputProblem, require
-from prudent.evaluation.cross_fitting import CrossFittedPolicy
+from prudent.evaluation.cross_fitting import CrossFitted, CrossFittedPolicy
+from prudent.evaluation.prices import ModelPrices, Prices
 from prudent.models import align_log, require_same_actions
 from prudent.table import ActionLabel, Encoded, Log, did_you_mean, label_text, read_numbers, row_name, to_table
 
@@ -36,20 +37,33 @@ SUM_OFF = 1e-4  # probabilities in single precision sum to one only approximatel
 SAME = 1e-6  # probabilities in single precision that differ by less are the same
 
 
-def decisions(policies: Mapping[str, Decider], log: Log, used: np.ndarray) -> dict[str, np.ndarray]:
-    """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN.
+def decisions(
+    policies: Mapping[str, Decider],
+    log: Log,
+    used: np.ndarray,
+    model: FittedModel | CrossFitted | None = None,
+    below: float | None = None,
+) -> tuple[dict[str, np.ndarray], Prices | None]:
+    """Probabilities of every action, [row, action], for each policy; a row that is referred to a person is NaN. And the
+    prices of `model`, read off the same price tables where policies are of that model: these are what takes time.
 
-    used: which rows of the log that the user gave are in `log`.
+    used: which rows of the log that the user gave are in `log`. below: the threshold of the tail, in the internal sign.
     """
-    modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy | MaskedPolicy)}
-    decided = dict(zip(modelled, _of_policies(list(modelled.values()), log, used), strict=True))
     crossed = {name: policy for name, policy in policies.items() if isinstance(policy, CrossFittedPolicy)}
-    decided |= dict(zip(crossed, _of_cross_fitted(list(crossed.values()), log, used), strict=True))
+    if isinstance(model, CrossFitted):
+        several, prices = _of_cross_fitted(list(crossed.values()), log, used, model, below)
+        model = None
+    else:
+        several, prices = _of_cross_fitted(list(crossed.values()), log, used)
+    decided = dict(zip(crossed, several, strict=True))
+    modelled = {name: policy for name, policy in policies.items() if isinstance(policy, Policy | MaskedPolicy)}
+    several, own = _of_policies(list(modelled.values()), log, used, model, below)
+    decided |= dict(zip(modelled, several, strict=True))
     for name, policy in policies.items():
         if not isinstance(policy, Policy | MaskedPolicy | CrossFittedPolicy):
             require(callable(policy), "evaluate", "policies", "hold policies or functions of a frame", policy)
             decided[name] = _answered(name, policy(log.cases()), log)
-    return {name: decided[name] for name in policies}
+    return {name: decided[name] for name in policies}, prices or own
 
 
 def constant(log: Log, index: int) -> np.ndarray:
@@ -89,21 +103,37 @@ def _as_done(probabilities: np.ndarray, actions: np.ndarray) -> np.ndarray:
     return np.where(referred_rows(probabilities)[:, None], done, probabilities)
 
 
-def _of_policies(policies: Sequence[Policy | MaskedPolicy], log: Log, used: np.ndarray) -> list[np.ndarray]:
-    """Policies may be of several models; those of one model that see the same share its completions and prices."""
-    groups: dict[tuple[int, int | None], list[int]] = {}
+def _of_policies(
+    policies: Sequence[Policy | MaskedPolicy],
+    log: Log,
+    used: np.ndarray,
+    model: FittedModel | None = None,
+    below: float | None = None,
+) -> tuple[list[np.ndarray], Prices | None]:
+    """Policies may be of several models; those of one model that see the same share its completions and prices, also
+    with the prices of the `model` that are asked for."""
+    groups: dict[tuple[int, int | None], list[int]] = {} if model is None else {(id(model), None): []}
     for index, given in enumerate(policies):
         shown = id(given.shown) if isinstance(given, MaskedPolicy) else None
         groups.setdefault((id(_unmasked(given).fitted), shown), []).append(index)
     decided: dict[int, np.ndarray] = {}
-    for indices in groups.values():
-        first, several = policies[indices[0]], [_unmasked(policies[index]) for index in indices]
-        require_same_actions(several[0].fitted, log)
-        encoded = align_log(log, several[0].fitted).encoded
+    prices: Prices | None = None
+    for key, indices in groups.items():
+        several = [_unmasked(policies[index]) for index in indices]
+        fitted = several[0].fitted if several else model
+        assert fitted is not None  # a group without policies is that of the prices
+        require_same_actions(fitted, log)
+        encoded = align_log(log, fitted).encoded
+        first = policies[indices[0]] if indices else None
         if isinstance(first, MaskedPolicy):
             encoded = encoded.masked(first.shown[used])
-        decided |= dict(zip(indices, policy_probabilities(several, encoded), strict=True))
-    return [decided[index] for index in range(len(policies))]
+        asked = None
+        if model is not None and key == (id(model), None):
+            asked = ModelPrices.of(model, below, seed=several[0].seed if several else 0)
+        probabilities, read = _read(several, encoded, asked)
+        decided |= dict(zip(indices, probabilities, strict=True))
+        prices = read or prices
+    return [decided[index] for index in range(len(policies))], prices
 
 
 def _unmasked(policy: Policy | MaskedPolicy) -> Policy:
@@ -112,24 +142,54 @@ def _unmasked(policy: Policy | MaskedPolicy) -> Policy:
 
 def policy_probabilities(policies: Sequence[Policy], encoded: Encoded) -> list[np.ndarray]:
     """Probabilities of every action, [row, action], for policies of one model, which complete and price only once."""
+    return _read(policies, encoded, None)[0]
+
+
+def _read(
+    policies: Sequence[Policy], encoded: Encoded, asked: ModelPrices | None
+) -> tuple[list[np.ndarray], Prices | None]:
+    """What policies of one model decide, and the prices that are asked for, from the same price tables."""
     choosers = [policy.chooser for policy in policies]
-    scored = score_together(choosers, encoded)
-    return [chooser.probabilities(scores, encoded) for chooser, scores in zip(choosers, scored, strict=True)]
+    read = read_together([*choosers, *([] if asked is None else [asked])], encoded)
+    # policies with the same rule of support ask the same of the logging policy
+    supported = {chooser.support: chooser for chooser in choosers}
+    supported = {support: chooser.supported(encoded) for support, chooser in supported.items()}
+    probabilities = [
+        chooser.probabilities(Scored(*scores), encoded, supported[chooser.support])
+        for chooser, scores in zip(choosers, read, strict=False)
+    ]
+    return probabilities, None if asked is None else asked.prices(*read[-1])
 
 
-def _of_cross_fitted(policies: Sequence[CrossFittedPolicy], log: Log, used: np.ndarray) -> list[np.ndarray]:
-    """Each row by the model that has not seen it; policies of the same models are decided together."""
-    decided = [np.zeros((len(log), len(log.action_labels))) for _ in policies]
-    for models in {id(policy.cross_fitted): policy.cross_fitted for policy in policies}.values():
+def _of_cross_fitted(
+    policies: Sequence[CrossFittedPolicy],
+    log: Log,
+    used: np.ndarray,
+    priced: CrossFitted | None = None,
+    below: float | None = None,
+) -> tuple[list[np.ndarray], Prices | None]:
+    """Each row by the model that has not seen it; policies of the same models are decided together, and the prices of
+    the models `priced` with them."""
+    shape = len(log), len(log.action_labels)
+    decided = [np.zeros(shape) for _ in policies]
+    rewards, tail = np.zeros(shape), np.zeros(shape)
+    every = [policy.cross_fitted for policy in policies] + ([] if priced is None else [priced])
+    for models in {id(one): one for one in every}.values():
         indices = [index for index, policy in enumerate(policies) if policy.cross_fitted is models]
         which = models.unseen(log)
         for part in np.unique(which):
             rows = np.flatnonzero(which == part)
             several = [policies[index].policies[part] for index in indices]
-            chosen = _of_policies(several, log.take(rows), np.flatnonzero(used)[rows])
+            asked = models.models[part] if models is priced else None
+            chosen, prices = _of_policies(several, log.take(rows), np.flatnonzero(used)[rows], asked, below)
             for index, probabilities in zip(indices, chosen, strict=True):
                 decided[index][rows] = probabilities
-    return decided
+            if prices is not None:
+                rewards[rows] = prices.rewards
+                tail[rows] = 0.0 if prices.tail is None else prices.tail
+    if priced is None:
+        return decided, None
+    return decided, Prices(rewards, None if below is None else tail, "from the cross-fitted models")
 
 
 def _answered(name: str, answer: Any, log: Log) -> np.ndarray:

@@ -12,7 +12,7 @@ from prudent.evaluation.estimators import EVERY_ESTIMATOR, Estimator
 from prudent.evaluation.evaluation import Evaluation
 from prudent.evaluation.intervals import Interval, Student
 from prudent.evaluation.policy_estimates import EvaluationSettings
-from prudent.evaluation.price_sources import PriceSource, prices_from
+from prudent.evaluation.price_sources import PriceSource, check_priced, prices_from
 from prudent.evaluation.prices import LearntPrices, Prices
 from prudent.evaluation.usable_rows import require_unseen, rows_left_out
 from prudent.models import align_log
@@ -87,12 +87,19 @@ def evaluate(
     leaks = require_unseen(models, log, f"its policies look better there than they are.{instead}")
     threshold = None if below is None else log.sign * below
     fitted = propensity_or_default(propensity, log, "evaluate").fit(log, seed)
+    source = prices
+    if prices is None and not leaks:
+        source = _only_model(named, models)
+    model = source if isinstance(source, FittedModel | CrossFitted) else None
+    price_warnings = [] if model is None else check_priced(model, log)
+    decided, from_model = decisions(named, log, used, model, threshold)
     if prices is None:
-        model = None if leaks else _only_model(named, models)
-        priced, price_warnings = _default_prices(model, log, used, threshold, seed)
+        priced = _with_learnt(from_model, log, threshold, seed)
+    elif from_model is not None:
+        priced = from_model
     else:
         priced, price_warnings = prices_from(prices, log, used, threshold, seed, "evaluate")
-    chosen = {**decisions(named, log, used), LOGGED: as_logged(log), **_constants(named, log)}
+    chosen = {**decided, LOGGED: as_logged(log), **_constants(named, log)}
     settings = EvaluationSettings(tuple(estimators), interval, float(confidence), below, float(worst_share))
     return Evaluation(log, tuple(named), chosen, fitted, priced, settings, (*notes, *leaks, *price_warnings))
 
@@ -118,16 +125,11 @@ def _only_model(named: Mapping[str, Decider], models: Sequence[FittedModel]) -> 
     return candidates[0] if len(candidates) == 1 else None
 
 
-def _default_prices(
-    model: FittedModel | CrossFitted | None, log: Log, used: np.ndarray, threshold: float | None, seed: int
-) -> tuple[Prices, list[str]]:
+def _with_learnt(from_model: Prices | None, log: Log, threshold: float | None, seed: int) -> Prices:
     """The model's stacked with learnt ones; the learnt ones alone without a model, the model's alone on few rows."""
-    if model is None:
-        return LearntPrices().fit(log, threshold, seed), []
-    prices, warnings = prices_from(model, log, used, threshold, seed, "evaluate")
-    if len(log) >= ENOUGH_TO_LEARN:
-        prices = LearntPrices().fit(log, threshold, seed, beside=prices)
-    return prices, warnings
+    if from_model is not None and len(log) < ENOUGH_TO_LEARN:
+        return from_model
+    return LearntPrices().fit(log, threshold, seed, beside=from_model)
 
 
 def _constants(named: Mapping[str, Decider], log: Log) -> dict[str, np.ndarray]:

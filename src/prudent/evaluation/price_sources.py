@@ -7,8 +7,9 @@ import numpy as np
 from prudent.decide import FittedModel
 from prudent.errors import require
 from prudent.evaluation.cross_fitting import CrossFitted
+from prudent.evaluation.decisions import decisions
 from prudent.evaluation.gaussian_prices import GaussianPrices
-from prudent.evaluation.prices import LearntPrices, Prices, cross_fitted_prices, model_prices
+from prudent.evaluation.prices import LearntPrices, Prices
 from prudent.evaluation.usable_rows import require_unseen
 from prudent.models import require_same_actions
 from prudent.table import Log
@@ -28,19 +29,26 @@ def prices_from(
         return source.take(used), []
     if isinstance(source, LearntPrices | GaussianPrices):
         return source.fit(log, below, seed), []
-    if isinstance(source, CrossFitted):
-        require_same_actions(source.models[0], log)
-        return cross_fitted_prices(source, log, below), []
-    if isinstance(source, FittedModel):
-        require_same_actions(source, log)
-        warnings = require_unseen([source], log, "its prices are too optimistic there.")
-        return model_prices(source, log, below), warnings
+    if isinstance(source, FittedModel | CrossFitted):
+        warnings = check_priced(source, log)
+        prices = decisions({}, log, used, source, below)[1]
+        assert prices is not None  # asked for
+        return prices, warnings
     array, shape = _as_array(source), (len(used), len(log.action_labels))
     valid = array is not None and array.shape == shape and bool(np.isfinite(array).all())
     must = f"be a model, LearntPrices(), GaussianPrices() or finite numbers of shape {shape}"
     require(valid, owner, "prices", must, type(source).__name__ if array is None else array.shape)
     assert array is not None
     return Prices(log.sign * array[used], None, "given"), []
+
+
+def check_priced(model: FittedModel | CrossFitted, log: Log) -> list[str]:
+    """Whether a model can price the rows of a log; returns warnings."""
+    if isinstance(model, CrossFitted):
+        require_same_actions(model.models[0], log)
+        return []
+    require_same_actions(model, log)
+    return require_unseen([model], log, "its prices are too optimistic there.")
 
 
 def _as_array(prices: Any) -> np.ndarray | None:

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prudent.decide import FittedModel, Policy, PriceTable
+from prudent.decide import FittedModel, Policy, PriceTable, Pricing, read_together
 from prudent.errors import check, require, whole
-from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.evaluation.kernel_ridge import CHOOSING_ROWS, LEARNING_ROWS, KernelRidge, action_likeness
 from prudent.models import align_log
 from prudent.progress import working
@@ -30,6 +29,7 @@ from prudent.propensity import (
 from prudent.table import Log
 
 STAGES = (20, 60)
+COMPLETIONS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,32 +51,35 @@ class Prices:
         return Prices(self.rewards[rows], tail, self.source, informed)
 
 
-def model_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = 256) -> Prices:
-    """The model's expectations, which are too optimistic on rows it was fitted on."""
-    policy = Policy(fitted, completions=completions)
-    encoded = align_log(log, fitted).encoded
-    threshold = jnp.asarray(np.inf if below is None else below, jnp.float32)
-    parts = [_expectations(tables, threshold) for tables in policy.pricing.tables(encoded)]
-    rewards, tail = (np.concatenate([np.asarray(part[i], np.float64) for part in parts])[: len(log)] for i in (0, 1))
-    return Prices(rewards, None if below is None else tail, "from the model")
+@dataclass(frozen=True, eq=False)
+class ModelPrices:
+    """Reads a model's expectations off price tables; they are too optimistic on rows that it was fitted on.
+
+    below: the threshold of the tail, in the internal sign.
+    """
+
+    pricing: Pricing
+    below: float | None
+
+    @classmethod
+    def of(
+        cls, fitted: FittedModel, below: float | None, seed: int = 0, completions: int = COMPLETIONS
+    ) -> "ModelPrices":
+        """seed: of the draws; those of a policy of the same model can serve both."""
+        return cls(Policy(fitted, completions=completions, seed=seed).pricing, below)
+
+    def read(self, tables: PriceTable) -> tuple[Array, ...]:
+        return _expectations(tables, jnp.asarray(np.inf if self.below is None else self.below, jnp.float32))
+
+    def prices(self, rewards: np.ndarray, tail: np.ndarray) -> Prices:
+        """From what was read."""
+        return Prices(rewards, None if self.below is None else tail, "from the model")
 
 
-def cross_fitted_prices(cross_fitted: CrossFitted, log: Log, below: float | None, completions: int = 256) -> Prices:
-    """Each row priced by the model that has not seen it."""
-    which, prices = cross_fitted.unseen(log), None
-    for index, fitted in enumerate(cross_fitted.models):
-        rows = np.flatnonzero(which == index)
-        if not len(rows):
-            continue
-        some = model_prices(fitted, log.take(rows), below, completions)
-        if prices is None:
-            blank = np.zeros((len(log), some.rewards.shape[1]))
-            prices = Prices(blank, None if below is None else blank.copy(), "from the cross-fitted models")
-        prices.rewards[rows] = some.rewards
-        if some.tail is not None and prices.tail is not None:
-            prices.tail[rows] = some.tail
-    assert prices is not None  # a log with no rows is refused before
-    return prices
+def model_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = COMPLETIONS) -> Prices:
+    """The model's prices of every row."""
+    reader = ModelPrices.of(fitted, below, completions=completions)
+    return reader.prices(*read_together([reader], align_log(log, fitted).encoded)[0])
 
 
 @eqx.filter_jit
