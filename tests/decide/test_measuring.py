@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from counted_model import Counter
 from jax.scipy.special import ndtri
 
 import prudent
@@ -142,6 +143,20 @@ def test_every_kind_of_column_runs_and_a_row_alone_is_the_row_in_the_batch(fitte
     np.testing.assert_allclose(apart.expected_gain, together.expected_gain[some], atol=1e-4)
     np.testing.assert_allclose(apart.worst_gain, together.worst_gain[some], atol=1e-3)
     assert [together.measure_next[row] for row in some] == apart.measure_next
+
+
+def test_worst_cases_found_for_the_advice_are_not_searched_for_again():
+    """Rows are completed for the advice and, with more draws, for the measuring; and for nothing else."""
+    counter, world = Counter(), DosingWorld(attributes=3, doses=3, gaps=0.5)
+    policy = counter.model(world.exact_model()).policy(prudent.Conservative(risk=0.1))
+    assert policy.searched
+    cases = world.sample(8, seed=1).cases()
+    advice = policy.recommend(cases, measure=True)
+    assert counter.rows() == 8 + 8
+    alone = value_of_measuring(policy, cases)
+    assert advice.measuring is not None
+    np.testing.assert_array_equal(advice.measuring.gain, alone.gain)
+    assert advice.measuring.measure_next == alone.measure_next
 
 
 def test_a_careful_policy_is_served_by_the_worst_case(careful, cases):

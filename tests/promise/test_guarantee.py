@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import COMPLETIONS, visits
+from counted_model import Counter
 from jax.scipy.special import ndtri
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -21,7 +22,7 @@ from prudent import (
     MaximumExpectedReward,
     Schema,
 )
-from prudent.decide import BestFrequencyLottery, Completions, Model, assemble
+from prudent.decide import FEW_ROWS, BestFrequencyLottery, Completions, Model, assemble
 from prudent.models import FitReport, Fitted
 from prudent.promise import conformal_quantile, fewest_rows, guarantee
 from prudent.propensity import effective_sample_size
@@ -222,6 +223,53 @@ def test_one_row_or_many_and_the_same_again(fitted_models, cases):
     for rows in ([4], [3, 5, 3], [5, 4, 3, 2, 1, 0]):
         part = Encoded(encoded.values[rows], encoded.observed[rows], [""] * len(rows))
         np.testing.assert_allclose(again.bounds(part, chosen[rows]), whole[rows], rtol=1e-4)
+
+
+def test_a_row_is_completed_once_to_be_decided_and_predicted_again():
+    log = complete_log(rows=64, seed=9, chance=lambda values: np.full(len(values), 0.6))
+    log = log_of(log.values, np.arange(128).reshape(64, 2) % 3 > 0, log.actions, log.rewards, log.propensities)
+    counter, policy = Counter(), policy_of()
+    policy = replace(policy, fitted=counter.model(policy.fitted))
+    bounded = guarantee(policy, log, confidence=0.6)
+    assert counter.rows() == 64, "every row, masked like another one"
+    known, patterns = len(bounded.decisions.known_scores), [[True, True], [True, False], [False, True]]
+    cases = cases_of(np.ones((30, 2)), np.tile(patterns, (10, 1)))
+    bounded.bounds(cases, np.zeros(30, int))
+    replayed = -(-(len(bounded.decisions.known_scores) - known) // FEW_ROWS) * FEW_ROWS
+    masks = 10 * sum(len(bounded._references[np.array(pattern).tobytes()].masks) for pattern in patterns)
+    assert counter.rows() == replayed + -(-masks // FEW_ROWS) * FEW_ROWS
+    bounded.bounds(cases_of([[1.0, 2.0]]), np.zeros(1, int))
+    assert counter.rows() == FEW_ROWS, "what a pattern is compared with is known by then; only the case is new"
+
+
+def test_logged_decisions_are_decided_again_from_fewer_completions():
+    log = complete_log(rows=100, seed=10, chance=lambda values: np.full(len(values), 0.6))
+    case, chosen = cases_of([[0.7, 9.0]], [[True, False]]), np.array([0])
+    few, many = policy_of(), replace(policy_of(), completions=128)
+    few_bound = guarantee(few, log, confidence=0.8).bounds(case, chosen)
+    np.testing.assert_array_equal(guarantee(many, log, confidence=0.8, completions=16).bounds(case, chosen), few_bound)
+    bounded = guarantee(many, log, confidence=0.8)
+    assert bounded.policy is many
+    assert bounded.decisions.policy.completions == 64
+    assert guarantee(few, log, confidence=0.8).decisions.policy.completions == 16, "never more than the policy's own"
+    assert not np.allclose(bounded.bounds(case, chosen), few_bound, rtol=1e-9)
+    with pytest.raises(InputProblem, match="'completions'"):
+        guarantee(many, log, completions=1)
+
+
+def test_coverage_holds_with_a_random_part_of_many_decisions(monkeypatch):
+    monkeypatch.setattr("prudent.promise.conformal_guarantee.MOST_REPLAYS", 300)
+    policy, kept = policy_of(), []
+    for seed in range(25):
+        bounded = guarantee(policy, Clinic(500, seed).log(), confidence=0.9)
+        assert bounded.most_rows == 150
+        fresh = Clinic(400, 1000 + seed)
+        encoded = cases_of(fresh.values, fresh.observed)
+        chosen = np.argmax(policy.chooser.score(encoded).scores, axis=1)
+        examined = bounded.examine(encoded, chosen)
+        assert examined.effective.max() <= 150
+        kept.append((fresh.rewards(chosen) >= examined.reward).mean())
+    assert 0.875 <= np.mean(kept) <= 0.93
 
 
 def test_higher_is_better_inside_when_the_reward_is_minimised():

@@ -28,6 +28,7 @@ from prudent.decide.model import price_table as price_table
 from prudent.decide.outcomes import outcome_quantile as outcome_quantile
 from prudent.decide.outcomes import outcome_scale as outcome_scale
 from prudent.decide.outcomes import outcome_spread as outcome_spread
+from prudent.decide.outcomes import typical_doubt as typical_doubt
 from prudent.decide.plausible_mass import PlausibleMass as PlausibleMass
 from prudent.decide.plausible_mass import plausible_mass as plausible_mass
 from prudent.decide.plausible_set import PlausibleSet as PlausibleSet

@@ -92,7 +92,7 @@ def outcome_ranges(
 
     def one(completions: Completions, table: PriceTable, actions: Int[Array, " some"]) -> Float[Array, "end some"]:
         assert table.noise is not None
-        weights, scale = table.weights, outcome_scale(table.noise, _typical_doubt(model, completions, table))
+        weights, scale = table.weights, outcome_scale(table.noise, typical_doubt(model, completions, table))
 
         def of_action(action: Int[Array, ""]) -> Float[Array, " end"]:
             quantile = partial(outcome_quantile, table.prices[:, action], scale[:, action], weights)
@@ -103,7 +103,7 @@ def outcome_ranges(
     return jax.vmap(one)(completions, tables, actions)
 
 
-def _typical_doubt(
+def typical_doubt(
     model: Model, completions: Completions, table: PriceTable
 ) -> Float[Array, "completion action"] | None:
     """The doubt of every action, the same for all completions: over a few of them, drawn by their weight."""

@@ -159,5 +159,5 @@ class Policy:
             advice = advice.with_guarantee(guarantee)
         if measure is not False:
             costs = measure if isinstance(measure, Mapping) else None
-            advice = advice.with_measurements(value_of_measuring(self, encoded, costs))
+            advice = advice.with_measurements(value_of_measuring(self, encoded, costs, scored=advice.scored))
         return advice

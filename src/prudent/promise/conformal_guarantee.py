@@ -21,7 +21,12 @@ from prudent.promise.masked_decisions import MaskedDecisions, estimated_noise, p
 from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
 from prudent.table import Encoded, Log
 
-MOST_PREDICTIONS = 200_000
+MOST_REPLAYS = 20_000
+"""Logged decisions that are decided again, over all patterns of the log: with more, coverage hardly varies less."""
+
+COMPLETIONS = 64
+"""Of a logged decision that is decided again, see `guarantee`."""
+
 ENOUGH_FACTOR = 2.0
 """The exact form is used when its effective sample size is this many times the smallest that can give a bound."""
 
@@ -33,6 +38,7 @@ _RULES: dict[str, Rule] = {
     "policy": instance(Policy, "a Policy, see model.policy()"),
     "confidence": number(0.5, 1, "()"),
     "propensity": optional(instance(Propensity, "Known(), Boosted() or ImputedLogistic()")),
+    "completions": whole(2),
     "seed": whole(),
 }
 
@@ -81,6 +87,7 @@ class Guarantee:
     notes: warnings about the log, such as rows that the model was fitted on.
     """
 
+    policy: Policy
     decisions: MaskedDecisions
     rows: np.ndarray
     weights: np.ndarray
@@ -108,10 +115,6 @@ class Guarantee:
         with working("guarantee: deciding logged cases again"):
             agreed = ~np.isnan(self.decisions.scores(self.rows, observed))
         return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
-
-    @property
-    def policy(self) -> Policy:
-        return self.decisions.policy
 
     @property
     def confidence(self) -> float:
@@ -144,9 +147,10 @@ class Guarantee:
     @cached_property
     def most_rows(self) -> int:
         """The most decisions to compare one pattern with: limits what all patterns of the log would cost, and never
-        depends on which cases are bounded together."""
+        depends on which cases are bounded together. The first of them in an order drawn by the seed: a random part of
+        exchangeable decisions is exchangeable with the case too, so bounds hold as they do with all."""
         patterns = len(np.unique(self.decisions.log.observed[self.rows], axis=0))
-        return max(MOST_PREDICTIONS // patterns, self.enough_rows)
+        return max(MOST_REPLAYS // patterns, self.enough_rows)
 
     def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
         """The bound for each row's chosen action number (-1: none), in internal sign; NaN where none can be given."""
@@ -226,6 +230,7 @@ def guarantee(
     *,
     confidence: float = 0.95,
     propensity: Propensity | None = None,
+    completions: int = COMPLETIONS,
     seed: int = 0,
 ) -> Guarantee:
     """Lower bounds on the rewards that a policy brings, from logged decisions that its model was not fitted on.
@@ -234,6 +239,9 @@ def guarantee(
     confidence: the share of cases whose reward is at least the bound.
     propensity: how likely the logged actions were; by default the logged probabilities where the log has them,
         else `Stacked()`.
+    completions: of every logged decision that the policy decides again, at most those of the policy. With fewer than
+        it has itself, near ties may be decided otherwise, about as often as with another seed, and the bounds are those
+        of that policy; it takes in proportion less time.
     """
     check("guarantee", _RULES, locals())
     require(isinstance(log, Log), "guarantee", "log", "be a Log, see model.read(frame)", type(log).__name__)
@@ -242,13 +250,14 @@ def guarantee(
     notes = require_unseen([policy.fitted], log, consequence)
     _require_enough(policy, log, confidence)
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(log.rewarded))
+    replayed = replace(policy, completions=min(completions, policy.completions))
     noise = np.zeros(len(log.action_labels))
     if not predicts_noise(policy):
         # rows that estimate how outcomes scatter cannot also be compared with: they define the unit of their scores
         aside = min(len(rows) // 5, 500)
-        noise, rows = estimated_noise(policy, log.take(rows[:aside])), rows[aside:]
-    decisions = MaskedDecisions(policy, log, float(confidence), noise)
-    unweighted = Guarantee(decisions, rows, np.zeros(len(log)), 0.0, notes=tuple(notes))
+        noise, rows = estimated_noise(replayed, log.take(rows[:aside])), rows[aside:]
+    decisions = MaskedDecisions(replayed, log, float(confidence), noise)
+    unweighted = Guarantee(policy, decisions, rows, np.zeros(len(log)), 0.0, notes=tuple(notes))
     return unweighted.weighted(propensity, seed=seed)
 
 

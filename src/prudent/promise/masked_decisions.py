@@ -1,23 +1,29 @@
 """Logged decisions with more of their cells masked: what a policy decides then, and how the rewards compare."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Int
 
 from prudent.decide import (
+    Completions,
     Model,
     Policy,
     PriceTable,
+    Pricing,
+    Scored,
+    Search,
     outcome_quantile,
     outcome_scale,
     outcome_spread,
     price_table,
+    typical_doubt,
 )
 from prudent.table import Encoded, Log
 
@@ -32,7 +38,7 @@ class PredictedReward(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MaskedDecisions:
-    """What the policy decides in logged rows when more of their cells are masked; computed once, then remembered.
+    """What a policy decides in logged rows when more of their cells are masked; computed once, then remembered.
 
     noise: the scatter of outcomes per action, for a model that does not predict it.
     """
@@ -56,16 +62,18 @@ class MaskedDecisions:
         return np.array([self.known_scores[key] for key in keys])[place.reshape(-1)]
 
     def _new_scores(self, rows: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        taken = self.log.take(rows)
-        encoded, actions = taken.encoded.masked(observed), taken.actions
+        """Both the decision about a row and the prediction of its reward are read off one price table."""
+        taken, chooser = self.log.take(rows), self.policy.chooser
+        encoded, read = taken.encoded.masked(observed), []
+        parts: list[tuple[np.ndarray, ...]] = []
+        for tables, predicted in _predictions(chooser.pricing, encoded, taken.actions, self.noise, self.confidence):
+            read.append([np.asarray(column, np.float64) for column in chooser.read(tables)])
+            parts.append(predicted)
+        scored = Scored(*_joined(read, len(rows)))
         anything = np.ones((len(rows), len(self.log.action_labels)), bool)
-        chooser = self.policy.chooser
-        chosen = chooser.choose(chooser.score(encoded), encoded, anything).action
-        agreed, scores = chosen == actions, np.full(len(rows), np.nan)
-        if agreed.any():
-            predicted = self.predict(encoded.values[agreed], observed[agreed], actions[agreed])
-            scores[agreed] = (predicted.low - taken.rewards[agreed]) / predicted.spread
-        return scores
+        agreed = chooser.choose(scored, encoded, anything).action == taken.actions
+        predicted = PredictedReward(*_joined(parts, len(rows)))
+        return np.where(agreed, (predicted.low - taken.rewards) / predicted.spread, np.nan)
 
     def predict(self, values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> PredictedReward:
         return predict(self.policy, values, observed, actions, self.noise, self.confidence)
@@ -75,21 +83,27 @@ def predict(
     policy: Policy, values: np.ndarray, observed: np.ndarray, actions: np.ndarray, noise: np.ndarray, confidence: float
 ) -> PredictedReward:
     """The predicted reward of one action per record; `noise` is used where the model does not predict it."""
-    shared = (
-        policy.fitted.model,
-        policy.pricing.uniforms,
-        policy.pricing.literal,
-        jnp.asarray(noise, jnp.float32),
-        jnp.float32(1 - confidence),
-    )
-    chunks: list[list[np.ndarray]] = []
-    for chunk_values, chunk_observed in policy.pricing.chunks(
-        Encoded(values, observed, [""] * len(values)), "guarantee"
-    ):
-        index = np.minimum(np.arange(len(chunk_values)) + len(chunk_values) * len(chunks), len(values) - 1)
-        predicted = _predict(*shared, chunk_values, chunk_observed, jnp.asarray(actions[index]))
-        chunks.append([np.asarray(column, np.float64) for column in predicted])
-    return PredictedReward(*(np.concatenate(column)[: len(values)] for column in zip(*chunks, strict=True)))
+    unsearched = replace(policy.pricing, search=Search(steps=0))  # what a search adds has no weight
+    encoded = Encoded(values, observed, [""] * len(values))
+    parts = [predicted for _, predicted in _predictions(unsearched, encoded, actions, noise, confidence)]
+    return PredictedReward(*_joined(parts, len(values)))
+
+
+def _predictions(
+    pricing: Pricing, encoded: Encoded, actions: np.ndarray, noise: np.ndarray, confidence: float
+) -> Iterator[tuple[PriceTable, tuple[np.ndarray, ...]]]:
+    """Price tables, and the predicted reward of one action per record, chunk by chunk."""
+    settings, done = (jnp.asarray(noise, jnp.float32), jnp.float32(1 - confidence)), 0
+    for completions, tables in pricing.completed(encoded):
+        index = np.minimum(done + np.arange(len(tables.prices)), len(actions) - 1)
+        predicted = _predict(pricing.model, *settings, completions, tables, jnp.asarray(actions[index]))
+        yield tables, tuple(np.asarray(column, np.float64) for column in predicted)
+        done += len(index)
+
+
+def _joined(chunks: Sequence[Sequence[np.ndarray]], rows: int) -> Iterator[np.ndarray]:
+    """Column by column, without the padding of the last chunk."""
+    return (np.concatenate(column)[:rows] for column in zip(*chunks, strict=True))
 
 
 def predicts_noise(policy: Policy) -> bool:
@@ -113,22 +127,15 @@ def estimated_noise(policy: Policy, log: Log) -> np.ndarray:
 
 @eqx.filter_jit
 def _predict(
-    model: Model, uniforms: Array, literal: bool, noise: Array, share: Array, *records: Array
+    model: Model, noise: Array, share: Array, completions: Completions, tables: PriceTable, actions: Array
 ) -> tuple[Array, Array, Array]:
-    def one_record(
-        values: Float[Array, " attribute"], observed: Bool[Array, " attribute"], action: Int[Array, ""]
-    ) -> tuple[Array, Array, Array]:
-        return _outcome(price_table(model, values, observed, uniforms, literal)[1], action, noise, share)
-
-    return jax.vmap(one_record)(*records)
-
-
-def _outcome(
-    table: PriceTable, action: Int[Array, ""], noise: Float[Array, " action"], share: Float[Array, ""]
-) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """Mean, lower `share` quantile and sd of the predicted outcome: a Gaussian around the price on each completion."""
-    prices, weights = table.prices[:, action], table.weights
-    known = jnp.broadcast_to(noise, table.prices.shape) if table.noise is None else table.noise
-    scale = outcome_scale(known, table.doubt)[:, action]
-    mean, spread = outcome_spread(prices, scale, weights)
-    return mean, outcome_quantile(prices, scale, weights, share), spread
+
+    def one_record(completions: Completions, table: PriceTable, action: Int[Array, ""]) -> tuple[Array, Array, Array]:
+        prices, weights = table.prices[:, action], table.weights
+        known = jnp.broadcast_to(noise, table.prices.shape) if table.noise is None else table.noise
+        scale = outcome_scale(known, typical_doubt(model, completions, table))[:, action]
+        mean, spread = outcome_spread(prices, scale, weights)
+        return mean, outcome_quantile(prices, scale, weights, share), spread
+
+    return jax.vmap(one_record)(completions, tables, actions)

@@ -24,7 +24,7 @@ def changes(subject: Subject) -> tuple[Change, ...]:
     if observed.all() or chooser.strategy.stochastic or subject.chosen != first:
         return ()
     labels, columns = chooser.fitted.action_labels, chooser.fitted.schema.columns
-    points = turning_points(subject, subject.values, observed)
+    points = turning_points(subject, subject.values, observed, scored=subject.scored_alone)
     permitted = [point for point in points if subject.permitted[point.action] and subject.supported.open[point.action]]
     return tuple(
         Change(
@@ -41,7 +41,7 @@ def measurements(subject: Subject) -> tuple[tuple[Measurement, ...], str | None]
     measuring, row = subject.measuring, subject.row
     if measuring is None:
         alone = Encoded(subject.values[None], subject.observed[None], [""])
-        measuring, row = value_of_measuring(subject, alone), 0
+        measuring, row = value_of_measuring(subject, alone, scored=subject.scored_alone), 0
     names = subject.chooser.fitted.schema.names
     gains = [
         Measurement(

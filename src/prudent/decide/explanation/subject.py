@@ -32,3 +32,8 @@ class Subject:
     flags: str
     guaranteed_reward: float | None
     measuring: Measuring | None
+
+    @property
+    def scored_alone(self) -> Scored:
+        """`scored` as that of a table of this one row."""
+        return Scored(*(np.asarray(part)[None] for part in self.scored))

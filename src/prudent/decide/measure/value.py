@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from prudent.decide.caution import Caution
-from prudent.decide.choice import Chooser
+from prudent.decide.choice import Chooser, Scored
 from prudent.decide.completions import PriceTable
 from prudent.decide.measure.filling import STRATA, Attributes, Draws, Gains, record_gains
 from prudent.decide.model import Model, price_draws
@@ -89,7 +89,9 @@ class Asks(Protocol):
     def chooser(self) -> Chooser: ...
 
 
-def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | None = None) -> Measuring:
+def value_of_measuring(
+    policy: Asks, cases: Any, costs: Mapping[str, float] | None = None, *, scored: Scored | None = None
+) -> Measuring:
     """For every gap of every row: how much better one would do, on average over what may be found, by filling it
     before deciding.
 
@@ -97,7 +99,7 @@ def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | No
     column name. The gain of a `Conservative` policy is in its worst case, that of a `TailAverse` one in the mean of
     its tail, that of any other in expected reward. Prices are what the policy chooses from: net of the costs of
     actions, and of doubt. Actions that are not open to the case (`prudent.decide.Support`) are left out; a floor and
-    permissions do not enter.
+    permissions do not enter. `scored` is what the policy makes of the cases, where that is known already.
     """
     chooser = getattr(policy, "chooser", None)
     require(isinstance(chooser, Chooser), "value_of_measuring", "policy", "be a policy, see model.policy", policy)
@@ -108,7 +110,7 @@ def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | No
     if not len(encoded.flags):
         raise InputProblem("The table of cases has no rows; give at least one case to value measurements for.")
     rows = len(encoded.flags)
-    parts = [part.gains[:3] for part in _valued(chooser, encoded)]
+    parts = [part.gains[:3] for part in _valued(chooser, encoded, scored)]
     expected, worst, by_strategy = (
         np.where(encoded.observed, np.nan, np.concatenate(kind)[:rows].astype(np.float64))
         for kind in zip(*parts, strict=True)
@@ -121,15 +123,18 @@ def value_of_measuring(policy: Asks, cases: Any, costs: Mapping[str, float] | No
     return Measuring(expected, worst, gain, cost_of_column, names, np.where(value > 0, value, np.nan))
 
 
-def turning_points(policy: Asks, values: np.ndarray, observed: np.ndarray) -> tuple[TurningPoint, ...]:
+def turning_points(
+    policy: Asks, values: np.ndarray, observed: np.ndarray, *, scored: Scored | None = None
+) -> tuple[TurningPoint, ...]:
     """What would change the decision about one encoded record, gap by gap, most likely first.
 
     Only gaps that are worth filling are reported, and only findings with a chance of at least a few per cent. Once a
-    gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`.
+    gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`; there is also `scored`.
     """
     chooser, encoded = policy.chooser, Encoded(np.asarray(values)[None], np.asarray(observed)[None], [""])
-    chosen = int(np.argmax(_open_scores(chooser, encoded)[0]))
-    valued = next(iter(_valued(chooser, encoded)))
+    scored = scored or chooser.score(encoded)
+    chosen = int(np.argmax(np.where(chooser.supported(encoded).open, scored.scores, -np.inf)[0]))
+    valued = next(iter(_valued(chooser, encoded, scored)))
     gains, drawn, weights = jax.tree.map(
         lambda leaf: np.asarray(leaf)[0], (valued.gains, valued.values, valued.weights)
     )
@@ -172,7 +177,7 @@ def _by_level(attribute: int, level: np.ndarray, weights: np.ndarray, choice: np
     ]
 
 
-def _valued(chooser: Chooser, encoded: Encoded) -> Iterator[_Valued]:
+def _valued(chooser: Chooser, encoded: Encoded, scored: Scored | None) -> Iterator[_Valued]:
     """Gains, chunk by chunk; the last chunk is padded."""
     pricing, strategy, schema = chooser.pricing, chooser.strategy, chooser.fitted.schema
     members = pricing.model.members
@@ -180,10 +185,11 @@ def _valued(chooser: Chooser, encoded: Encoded) -> Iterator[_Valued]:
     # candidates from the prior (paper_literal) say nothing about what a gap may hold, so they are never used here
     wider = replace(pricing, completions=each * members)
     asked = _Asked(chooser.caution, strategy, chooser.plausible_set, _attributes(schema))
-    searched = np.full(len(encoded.flags), np.nan, np.float32)
+    searched, is_open = np.full(len(encoded.flags), np.nan, np.float32), chooser.supported(encoded).open
     if pricing.searched and strategy.needs_worst_case:
-        searched = _open_scores(chooser, encoded).max(axis=1).astype(np.float32)
-    is_open, done = chooser.supported(encoded).open, 0
+        scores = (scored or chooser.score(encoded)).scores
+        searched = np.where(is_open, scores, -np.inf).max(axis=1).astype(np.float32)
+    done = 0
     for values, observed in wider.chunks(encoded, "value of measuring"):
         at = np.minimum(done + np.arange(len(values)), len(searched) - 1)
         now = jnp.asarray(searched[at]), jnp.asarray(is_open[at])
@@ -205,10 +211,6 @@ def _program(
         return _Valued(gains, draws.values, draws.weights)
 
     return jax.vmap(one)(values, observed, searched, is_open)
-
-
-def _open_scores(chooser: Chooser, encoded: Encoded) -> np.ndarray:
-    return np.where(chooser.supported(encoded).open, chooser.score(encoded).scores, -np.inf)
 
 
 def _attributes(schema: Schema) -> Attributes:
