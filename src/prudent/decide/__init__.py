@@ -38,6 +38,7 @@ from prudent.decide.policy import Policy as Policy
 from prudent.decide.pricing import FEW_ROWS as FEW_ROWS
 from prudent.decide.pricing import Pricing as Pricing
 from prudent.decide.reading import Reader as Reader
+from prudent.decide.reading import read_tables as read_tables
 from prudent.decide.reading import read_together as read_together
 from prudent.decide.search import Search as Search
 from prudent.decide.status import Status as Status

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -18,7 +17,7 @@ from prudent.decide.model import FittedModel
 from prudent.decide.outcomes import outcome_ranges
 from prudent.decide.plausible_set import PlausibleSet, worst_over
 from prudent.decide.pricing import Pricing
-from prudent.decide.reading import read_together
+from prudent.decide.reading import read_tables, read_together
 from prudent.decide.strategies import Strategy
 from prudent.decide.support import Support, Supported
 from prudent.table import ActionLabel, Encoded
@@ -37,6 +36,27 @@ class Scored(NamedTuple):
     entropy: np.ndarray
     plausible: np.ndarray
     effective: np.ndarray
+
+
+class Scoring(eqx.Module):
+    """Makes the fields of `Scored` of one price table."""
+
+    strategy: Strategy
+    plausible_set: PlausibleSet
+    caution: Caution
+
+    def __call__(self, table: PriceTable) -> tuple[Array, ...]:
+        inside = self.plausible_set.inside(table)
+        count = jnp.sum(inside & (table.log_density < table.log_density[0]))  # a draw may be x̂ itself
+        net = self.caution.net(table)
+        return (
+            self.strategy.scores(net),
+            table.expected,
+            worst_over(self.caution.outcome(table), inside),
+            net.action_entropy,
+            count,
+            table.effective_completions,
+        )
 
 
 EVERYTHING = Support(propensity=0.0, rows=0)
@@ -95,9 +115,9 @@ class Chooser:
     def plausible_set(self) -> PlausibleSet:
         return self.pricing.plausible_set
 
-    def read(self, tables: PriceTable) -> tuple[Array, ...]:
-        """The fields of `Scored` for a chunk of rows."""
-        return _score(self.strategy, self.plausible_set, self.caution, tables)
+    @property
+    def reading(self) -> Scoring:
+        return Scoring(self.strategy, self.plausible_set, self.caution)
 
     def score(self, encoded: Encoded) -> Scored:
         """Scores, expected and worst rewards for all rows, chunk by chunk."""
@@ -105,10 +125,10 @@ class Chooser:
 
     def decide(self, encoded: Encoded, permitted: np.ndarray) -> Decided:
         """The choice for every row, and the range of single outcomes of the action that is given."""
-        parts: list[tuple[tuple[Array, ...], Choice, np.ndarray]] = []
+        parts: list[tuple[list[np.ndarray], Choice, np.ndarray]] = []
         start = 0
         for completions, tables in self.pricing.completed(encoded):
-            scored = self.read(tables)
+            (scored,) = read_tables([self], tables)
             chunk = slice(start, start + len(tables.prices))
             choice = self.choose(_joined([scored], len(permitted[chunk])), _rows(encoded, chunk), permitted[chunk])
             parts.append((scored, choice, self._outcomes(completions, tables, self.given(choice))))
@@ -199,29 +219,10 @@ def score_together(choosers: Sequence[Chooser], encoded: Encoded) -> list[Scored
     return [Scored(*read) for read in read_together(choosers, encoded)]
 
 
-def _joined(parts: Sequence[tuple[Array, ...]], rows: int) -> Scored:
+def _joined(parts: Sequence[list[np.ndarray]], rows: int) -> Scored:
     """The chunks of a table together, without the padding of the last."""
-    arrays = ([np.asarray(part[field], np.float64) for part in parts] for field in range(len(Scored._fields)))
-    return Scored(*(np.concatenate(array)[:rows] for array in arrays))
+    return Scored(*(np.concatenate(arrays)[:rows] for arrays in zip(*parts, strict=True)))
 
 
 def _rows(encoded: Encoded, rows: slice) -> Encoded:
     return Encoded(encoded.values[rows], encoded.observed[rows], encoded.flags[rows])
-
-
-@eqx.filter_jit
-def _score(strategy: Strategy, plausible: PlausibleSet, caution: Caution, tables: PriceTable) -> tuple[Array, ...]:
-    def one(table: PriceTable) -> tuple[Array, ...]:
-        inside = plausible.inside(table)
-        count = jnp.sum(inside & (table.log_density < table.log_density[0]))  # a draw may be x̂ itself
-        net = caution.net(table)
-        return (
-            strategy.scores(net),
-            table.expected,
-            worst_over(caution.outcome(table), inside),
-            net.action_entropy,
-            count,
-            table.effective_completions,
-        )
-
-    return jax.vmap(one)(tables)

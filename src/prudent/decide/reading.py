@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array
 
@@ -10,14 +12,18 @@ from prudent.decide.completions import PriceTable
 from prudent.decide.pricing import Pricing, completed_together
 from prudent.table import Encoded
 
+Reading = Callable[[PriceTable], tuple[Array, ...]]
+"""From the price table of one record to arrays; an Equinox module, so that equal ones are compiled once."""
+
 
 class Reader(Protocol):
-    """Makes arrays with a leading row axis of the price tables of many records."""
+    """Wants something of the price tables of many records."""
 
     @property
     def pricing(self) -> Pricing: ...
 
-    def read(self, tables: PriceTable) -> tuple[Array, ...]: ...
+    @property
+    def reading(self) -> Reading: ...
 
 
 def read_together(readers: Sequence[Reader], encoded: Encoded) -> list[list[np.ndarray]]:
@@ -29,10 +35,23 @@ def read_together(readers: Sequence[Reader], encoded: Encoded) -> list[list[np.n
         different = [pricings[numbers[0]] for numbers in tables_alike]
         for chunk in completed_together(different, encoded):
             for numbers, (_, tables) in zip(tables_alike, chunk, strict=True):
-                for number in numbers:
-                    parts[number].append([np.asarray(array, np.float64) for array in readers[number].read(tables)])
+                read = read_tables([readers[number] for number in numbers], tables)
+                for number, arrays in zip(numbers, read, strict=True):
+                    parts[number].append(arrays)
     rows = len(encoded.flags)  # the last chunk is padded
     return [[np.concatenate(arrays)[:rows] for arrays in zip(*chunks, strict=True)] for chunks in parts]
+
+
+def read_tables(readers: Sequence[Reader], tables: PriceTable) -> list[list[np.ndarray]]:
+    """What each makes of the tables of a chunk, as arrays with a leading row axis."""
+    read = _read(tuple(reader.reading for reader in readers), tables)
+    return [[np.asarray(array, np.float64) for array in arrays] for arrays in read]
+
+
+@eqx.filter_jit
+def _read(readings: tuple[Reading, ...], tables: PriceTable) -> tuple[tuple[Array, ...], ...]:
+    """One program for all: the compiler does what they have in common, such as sorting, once."""
+    return tuple(jax.vmap(reading)(tables) for reading in readings)
 
 
 def _grouped(

@@ -68,8 +68,9 @@ class ModelPrices:
         """seed: of the draws; those of a policy of the same model can serve both."""
         return cls(Policy(fitted, completions=completions, seed=seed).pricing, below)
 
-    def read(self, tables: PriceTable) -> tuple[Array, ...]:
-        return _expectations(tables, jnp.asarray(np.inf if self.below is None else self.below, jnp.float32))
+    @property
+    def reading(self) -> "_Expectations":
+        return _Expectations(jnp.asarray(np.inf if self.below is None else self.below, jnp.float32))
 
     def prices(self, rewards: np.ndarray, tail: np.ndarray) -> Prices:
         """From what was read."""
@@ -82,17 +83,16 @@ def model_prices(fitted: FittedModel, log: Log, below: float | None, completions
     return reader.prices(*read_together([reader], align_log(log, fitted).encoded)[0])
 
 
-@eqx.filter_jit
-def _expectations(
-    tables: PriceTable, below: Float[Array, ""]
-) -> tuple[Float[Array, "row action"], Float[Array, "row action"]]:
-    def one(table: PriceTable) -> tuple[Array, Array]:
+class _Expectations(eqx.Module):
+    """The expected reward of every action, and the probability that a reward is below a threshold."""
+
+    below: Float[Array, ""]
+
+    def __call__(self, table: PriceTable) -> tuple[Float[Array, " action"], Float[Array, " action"]]:
         noise = jnp.zeros_like(table.prices) if table.noise is None else table.noise
         # rewards scatter around a completion's price; without a noise estimate they all equal it
-        distance = (below - table.prices) / jnp.maximum(noise, 1e-6)
+        distance = (self.below - table.prices) / jnp.maximum(noise, 1e-6)
         return table.expected, jax.nn.softmax(table.log_weights) @ jax.scipy.stats.norm.cdf(distance)
-
-    return jax.vmap(one)(tables)
 
 
 @dataclass(frozen=True)

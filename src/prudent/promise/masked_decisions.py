@@ -23,6 +23,7 @@ from prudent.decide import (
     outcome_scale,
     outcome_spread,
     price_table,
+    read_tables,
     typical_doubt,
 )
 from prudent.table import Encoded, Log
@@ -67,7 +68,7 @@ class MaskedDecisions:
         encoded, read = taken.encoded.masked(observed), []
         parts: list[tuple[np.ndarray, ...]] = []
         for tables, predicted in _predictions(chooser.pricing, encoded, taken.actions, self.noise, self.confidence):
-            read.append([np.asarray(column, np.float64) for column in chooser.read(tables)])
+            read += read_tables([chooser], tables)
             parts.append(predicted)
         scored = Scored(*_joined(read, len(rows)))
         anything = np.ones((len(rows), len(self.log.action_labels)), bool)
