@@ -26,6 +26,7 @@ docs: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.dosing
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.doubt

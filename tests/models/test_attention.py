@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from prudent.models import attention
+from prudent.decide import Model
+from prudent.decide.model import price_completions
+from prudent.models import attention, attention_kernel
 from prudent.models.attention import Rows, attend, streamed
 from prudent.models.attention_kernel import fused
 from prudent.models.similarity import Logged
@@ -104,15 +106,13 @@ def test_the_fused_kernel_computes_what_plain_jax_does(name, statistics):
     np.testing.assert_array_equal(own.totals[:, ~has_rows], 0.0)
 
 
-def test_the_fused_kernel_is_as_accurate_as_float32():
-    """Single bfloat16 or TF32 products would be off by 10⁻² and more here: terms of some hundred cancel."""
-    rows, asked = logged((300, 17, 256), 50, size=40.0), queries(40, 50)
-    expected = exact(rows, asked, 3, "self_normalised")
-    error, plain = (
-        np.abs(np.asarray(way(asked, rows_of(rows, 3)).over_own()) - expected).max() for way in (kernel, attend)
-    )
-    assert error < 1e-3
-    assert error < 3 * plain
+@pytest.mark.parametrize(("products", "low", "high"), [(6, 0.0, 1e-4), (1, 1e-2, np.inf)], ids=["all six", "one"])
+def test_the_fused_kernel_is_as_accurate_as_float32(monkeypatch, products, low, high):
+    """Because of the products of small pieces: terms of some hundred cancel, and bfloat16 alone has three digits."""
+    monkeypatch.setattr(attention_kernel, "PRODUCTS", attention_kernel.PRODUCTS[-products:])
+    rows, asked = logged((300, 17, 256), 50, size=10.0), queries(40, 50)
+    error = np.abs(np.asarray(kernel(asked, rows_of(rows, 3)).over_own()) - exact(rows, asked, 3, "self_normalised"))
+    assert low <= error.max() < high
 
 
 def test_many_queries_are_taken_in_parts():
@@ -187,3 +187,38 @@ def test_memory_does_not_grow_with_the_log(slope):
 
     few, many = bytes_held((2 * BLOCK, BLOCK)), bytes_held((40 * BLOCK, 20 * BLOCK))
     assert many < few + 57 * BLOCK * 64 * 4 / 10  # a tenth of what the logits of the added rows would take
+
+
+class Doubled(Model):
+    """A model of one member whose prices of a table are not those of its single records, to see which are asked for."""
+
+    @property
+    def members(self) -> int:
+        return 1
+
+    @property
+    def draw_size(self) -> int:
+        return 1
+
+    def complete(self, values: Any, observed: Any, uniforms: Any, literal: bool) -> Any:
+        raise NotImplementedError
+
+    def price(self, values: jax.Array) -> jax.Array:
+        return values[None]
+
+    def prices(self, values: jax.Array) -> jax.Array:
+        return 2 * values[:, None]
+
+
+def test_completions_are_priced_as_a_table():
+    values = jnp.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(price_completions(Doubled(), values, jnp.zeros(3), jnp.zeros(3)).prices, 2 * values)
+    np.testing.assert_array_equal(Model.prices(Doubled(), values), values[:, None])
+
+
+def test_the_price_of_one_record_is_its_price_in_a_table(fitted_models, log):
+    model = fitted_models["similarity"].model
+    records = jnp.asarray(log.values[:5])
+    many, single = model.prices(records), jnp.stack([model.price(record) for record in records])
+    assert many.shape == (5, model.members, model.actions)
+    np.testing.assert_allclose(many, single, rtol=1e-4, atol=1e-4)

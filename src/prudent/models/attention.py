@@ -80,12 +80,11 @@ attend.defvjp(_forward, _backward)
 
 def streamed(queries: Float[Array, "query statistic"], rows: Rows) -> tuple[Array, Array]:
     """`attend` in plain JAX, for as many queries as are taken at once."""
-    across, actions = queries.T, rows.first.shape[0] - 1
+    across, actions = _across(queries), rows.first.shape[0] - 1
 
     def block(carry: tuple[Array, Array], of_block: tuple[Array, ...]) -> tuple[tuple[Array, Array], None]:
         (top, totals), (keys, constants, values, action) = carry, of_block
-        # [row, query]: sums over rows are then a product and vectorise over queries
-        logits = _product(keys, across) + constants[:, None]
+        logits = _logits(keys, constants, across)
         highest = jnp.maximum(top[action], jnp.max(logits, axis=0))
         added = _product(values.T, jnp.exp(logits - highest[None, :]))
         shrink = jnp.exp(top[action] - highest)
@@ -99,14 +98,23 @@ def streamed(queries: Float[Array, "query statistic"], rows: Rows) -> tuple[Arra
 
 def _streamed_back(queries: Array, highest: Array, slopes: Array, rows: Rows) -> Array:
     """From slopes in the sums to slopes in the queries: Σ exp(logit − highest)·(slopes·values)·key over all rows."""
-    across, top, per_action = queries.T, highest.T, jnp.moveaxis(slopes, 0, 2)
+    across, top, per_action = _across(queries), highest.T, jnp.moveaxis(slopes, 0, 2)
 
     def block(pulled: Array, of_block: tuple[Array, ...]) -> tuple[Array, None]:
         keys, constants, values, action = of_block
-        weights = jnp.exp(_product(keys, across) + (constants[:, None] - top[action][None, :]))
+        weights = jnp.exp(_logits(keys, constants, across) - top[action][None, :])
         return pulled + _product(keys.T, weights * _product(values, per_action[action])), None
 
-    return jax.lax.scan(block, jnp.zeros_like(across), rows[:4])[0].T
+    return jax.lax.scan(block, jnp.zeros_like(queries.T), rows[:4])[0].T
+
+
+def _across(queries: Float[Array, "query statistic"]) -> Float[Array, "statistic_and_one query"]:
+    return jnp.concatenate([queries.T, jnp.ones((1, queries.shape[0]))])
+
+
+def _logits(keys: Array, constants: Array, across: Array) -> Float[Array, "row query"]:
+    """The constant is one more statistic, so that no tile is read only to add it; sums over rows are products, too."""
+    return _product(jnp.concatenate([keys, constants[:, None]], axis=1), across)
 
 
 def _product(one: Array, other: Array) -> Array:
