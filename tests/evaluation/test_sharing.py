@@ -10,7 +10,7 @@ from counted_model import Counter
 
 import prudent
 from prudent.decide import BestFrequencyLottery, Search, Support
-from prudent.evaluation import cross_fit, evaluate
+from prudent.evaluation import Bootstrap, cross_fit, evaluate
 from prudent.evaluation.prices import model_prices
 from prudent.models import Fitted
 from prudent.propensity import LoggingPolicy
@@ -137,3 +137,32 @@ def test_the_support_of_a_row_is_computed_once_for_all_policies(fitted, later, m
     assert asked == [ROWS]
     evaluate({"usual": lottery, "strict": supported.policy(support=Support(0.2))}, later)
     assert asked == [ROWS] * 3, "another rule of support is asked for on its own"
+
+
+def test_logs_are_resampled_once_for_each_policy(fitted, later, monkeypatch):
+    """Its estimators, quantities and differences from other policies at any confidence follow from the same draws."""
+    made = []
+    resampled = Bootstrap.resampled
+
+    def counting(self: Bootstrap, several: Any) -> np.ndarray:
+        made.append(len(several))
+        return resampled(self, several)
+
+    monkeypatch.setattr(Bootstrap, "resampled", counting)
+    policies = {"expected": fitted.policy(), "careful": fitted.policy(prudent.Conservative(risk=0.1))}
+    interval = Bootstrap(draws=50, seed=2)
+    found = evaluate(policies, later, interval=interval, below=-1.0)
+    assert found.differently("expected", "careful") > 0
+    assert str(found)
+    assert len(made) == len({found.alike(name) for name in found.names})
+    found.estimate("expected", interval=Bootstrap(draws=60))
+    assert made[-1] == 1, "another bootstrap draws for itself"
+
+    expected, careful = (found._undrawn(name, found.headline, "value") for name in policies)
+    for confidence in (0.5, 0.95):
+        apart = interval.with_imputations([expected - careful], confidence)[0]
+        together = found.difference("expected", "careful", confidence=confidence)
+        assert together.value == pytest.approx(apart.value, abs=1e-9)
+        assert (together.low, together.high) == pytest.approx((apart.low, apart.high), abs=1e-9)
+    (worst,) = interval.with_imputations([found._undrawn("careful", found.headline, "worst_mean")], 0.95)
+    assert found.worst_mean("careful").low == pytest.approx(worst.low, abs=1e-9)

@@ -56,15 +56,20 @@ NOT_IMPUTED = Imputed()
 
 @dataclass(frozen=True, eq=False)
 class ImputedTerms:
-    """A quantity before it has an interval: its terms, and its value by each imputation of the propensity alone."""
+    """A quantity before it has an interval: its terms, and its value by each imputation of the propensity alone.
+
+    drawn: its value on every resampled log, where that is known already; see `Bootstrap.resampled`.
+    """
 
     terms: Terms
     values: Sequence[float] = ()
+    drawn: np.ndarray | None = None
 
     def __sub__(self, other: "ImputedTerms") -> "ImputedTerms":
-        """Paired: the difference on the same rows and imputations."""
+        """Paired: the difference on the same rows and imputations, and on the same resampled logs."""
         pairs = zip(self.values, other.values, strict=True)
-        return ImputedTerms(self.terms - other.terms, [left - right for left, right in pairs])
+        drawn = None if self.drawn is None or other.drawn is None else self.drawn - other.drawn
+        return ImputedTerms(self.terms - other.terms, [left - right for left, right in pairs], drawn)
 
     @property
     def imputed(self) -> Imputed:
@@ -76,13 +81,19 @@ class Interval(abc.ABC):
 
     @abc.abstractmethod
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
+        self,
+        several: Sequence[Terms],
+        imputed: Sequence[Imputed] | None = None,
+        confidence: float = 0.95,
+        drawn: np.ndarray | None = None,
     ) -> list[Estimate]:
-        """One estimate for each, all of the same rows."""
+        """One estimate for each, all of the same rows; `drawn`: `Bootstrap.resampled`, where it is known."""
 
     def with_imputations(self, several: Sequence[ImputedTerms], confidence: float) -> list[Estimate]:
         """The same with the variance that imputations add."""
-        return self.estimates([one.terms for one in several], [one.imputed for one in several], confidence)
+        known = [one.drawn for one in several if one.drawn is not None]
+        drawn = np.stack(known) if several and len(known) == len(several) else None
+        return self.estimates([one.terms for one in several], [one.imputed for one in several], confidence, drawn)
 
 
 class FormulaInterval(Interval):
@@ -94,7 +105,11 @@ class FormulaInterval(Interval):
         """The estimate of one value."""
 
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
+        self,
+        several: Sequence[Terms],
+        imputed: Sequence[Imputed] | None = None,
+        confidence: float = 0.95,
+        drawn: np.ndarray | None = None,
     ) -> list[Estimate]:
         known = _imputed(several, imputed, confidence)
         return [self.one(terms, added, confidence) for terms, added in zip(several, known, strict=True)]
@@ -132,12 +147,16 @@ class Bootstrap(Interval):
         check("Bootstrap", {"draws": whole(20), "seed": whole()}, vars(self))
 
     def estimates(
-        self, several: Sequence[Terms], imputed: Sequence[Imputed] | None = None, confidence: float = 0.95
+        self,
+        several: Sequence[Terms],
+        imputed: Sequence[Imputed] | None = None,
+        confidence: float = 0.95,
+        drawn: np.ndarray | None = None,
     ) -> list[Estimate]:
         known = _imputed(several, imputed, confidence)
         if not several:
             return []
-        drawn = self.resampled(several)
+        drawn = self.resampled(several) if drawn is None else drawn
         noise = np.random.default_rng([self.seed, 1]).standard_normal(self.draws)
         spread = np.sqrt([added.between for added in known])
         return [

@@ -1,7 +1,7 @@
 """What a log says about several policies, in numbers: evidence row by row, estimates, differences and tails."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -11,7 +11,7 @@ from prudent.errors import InputProblem
 from prudent.evaluation.decisions import LOGGED, decided_alike, differing_rows, referred_rows
 from prudent.evaluation.diagnosis.support import MOSTLY_OUTSIDE, support
 from prudent.evaluation.estimators import Estimator
-from prudent.evaluation.intervals import Estimate, ImputedTerms, Interval, LogarithmicSmoothing
+from prudent.evaluation.intervals import Bootstrap, Estimate, ImputedTerms, Interval, LogarithmicSmoothing
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.row_terms import Evidence, Terms
 from prudent.evaluation.tails import as_share, share_rows, worst_mean
@@ -51,6 +51,7 @@ class PolicyEstimates:
     _logged: dict[Estimator, ImputedTerms] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
     _differences: dict[tuple[object, ...], Estimate] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[str, dict[tuple[Estimator, str], np.ndarray]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,12 +223,37 @@ class PolicyEstimates:
 
     def _value(self, policy: str, estimator: Estimator) -> ImputedTerms:
         if policy != LOGGED:
-            return _imputed_terms(self.evidence(policy), estimator.terms)
+            return self._terms(policy, estimator, "value")
         if estimator not in self._logged:  # every gain is over these
-            self._logged[estimator] = _imputed_terms(self.evidence(policy), estimator.terms)
+            self._logged[estimator] = self._terms(policy, estimator, "value")
         return self._logged[estimator]
 
     def _tail(self, policy: str, estimator: Estimator) -> ImputedTerms:
+        return self._terms(policy, estimator, "tail_share")
+
+    def _worst_mean(self, policy: str, estimator: Estimator) -> ImputedTerms:
+        return self._terms(policy, estimator, "worst_mean")
+
+    def _terms(self, policy: str, estimator: Estimator, quantity: str) -> ImputedTerms:
+        """A quantity of a policy, with its values on resampled logs where the interval of the evaluation needs them."""
+        return replace(self._undrawn(policy, estimator, quantity), drawn=self._draws(policy).get((estimator, quantity)))
+
+    def _draws(self, policy: str) -> dict[tuple[Estimator, str], np.ndarray]:
+        """Logs are resampled once for all quantities of a policy; differences between policies follow from these."""
+        interval, first = self.settings.interval, self._first(policy)
+        if first not in self._drawn and isinstance(interval, Bootstrap):
+            names = ["value", "worst_mean", *([] if self.settings.below is None else ["tail_share"])]
+            keys = [(estimator, name) for estimator in self.settings.estimators for name in names]
+            drawn = interval.resampled([self._undrawn(first, *key).terms for key in keys])
+            self._drawn[first] = dict(zip(keys, drawn, strict=True))
+        return self._drawn.get(first, {})
+
+    def _undrawn(self, policy: str, estimator: Estimator, quantity: str) -> ImputedTerms:
+        def worst(evidence: Evidence) -> Terms:
+            return worst_mean(estimator.tail_weights(evidence), evidence.rewards, self.settings.worst_share)
+
+        if quantity != "tail_share":
+            return _imputed_terms(self.evidence(policy), worst if quantity == "worst_mean" else estimator.terms)
         evidence = self.tail_evidence(policy)
         if self.prices.tail is None and not estimator.uses_weights:
             return ImputedTerms(Terms.ratio(np.zeros(len(evidence)), np.zeros(len(evidence))))  # unknown: NaN
@@ -239,16 +265,12 @@ class PolicyEstimates:
     def _rows_used(self, policy: str, estimator: Estimator) -> float:
         return self.effective_sample_size(policy) if estimator.uses_weights else len(self.log)
 
-    def _worst_mean(self, policy: str, estimator: Estimator) -> ImputedTerms:
-        def terms(evidence: Evidence) -> Terms:
-            return worst_mean(estimator.tail_weights(evidence), evidence.rewards, self.settings.worst_share)
-
-        return _imputed_terms(self.evidence(policy), terms)
-
     def _with_interval(
         self, terms: ImputedTerms, interval: Interval | None, confidence: float | None = None
     ) -> Estimate:
         chosen = self.settings.interval if interval is None else interval
+        if chosen != self.settings.interval:
+            terms = replace(terms, drawn=None)  # these are the draws of the evaluation's own interval
         return chosen.with_imputations([terms], self.settings.confidence if confidence is None else confidence)[0]
 
     def _signed(self, estimate: Estimate) -> Estimate:
