@@ -222,3 +222,12 @@ def test_the_price_of_one_record_is_its_price_in_a_table(fitted_models, log):
     many, single = model.prices(records), jnp.stack([model.price(record) for record in records])
     assert many.shape == (5, model.members, model.actions)
     np.testing.assert_allclose(many, single, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("platform", "is_fused"), [("cuda", True), ("cpu", False)])
+def test_the_kernel_runs_where_it_was_measured_and_nowhere_else(monkeypatch, platform, is_fused):
+    """A machine with such a GPU may still run a program on its processor."""
+    monkeypatch.setattr(attention, "_runs_fused", lambda: True)
+    rows, asked = rows_of(logged((30, 17)), 2), queries(9)  # shapes of no other test: programs are remembered by shape
+    program = jax.jit(attend).trace(asked, rows).lower(lowering_platforms=(platform,)).as_text()
+    assert ("triton" in program) == is_fused
