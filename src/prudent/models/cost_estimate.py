@@ -152,5 +152,5 @@ def _use(size: _Size, rows: int) -> tuple[Cost, Cost, Cost]:
     return (
         _cost(COMPILE_ADVICE + rows * priced, memory),
         _cost(compiled + rows * searched, memory),
-        _cost(compiled + _learners(size, rows) + rows * (2 * priced + searched), learnt),
+        _cost(compiled + _learners(size, rows) + rows * searched, learnt),
     )
