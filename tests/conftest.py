@@ -39,7 +39,6 @@ os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *_HASTE]).s
 # each worker has a cache of its own: two that write one entry at once would read halves of it
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prudent" / f"xla-tests{_WORKER}"
-jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_compilation_cache_dir", os.environ.get("JAX_COMPILATION_CACHE_DIR", str(_CACHE)))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -12,13 +12,13 @@ from jaxtyping import Array
 
 from prudent.checks.law import close, hold
 from prudent.models import SimilarityModel
-from prudent.networks import Group, GroupedCells, Layout, SetEncoder
+from prudent.networks import Layout, SetEncoder
 from prudent.propensity import FittedPropensity
 
 
 @eqx.filter_jit
-def _summary(encoder: SetEncoder, layout: Layout, cells: GroupedCells, observed: tuple[Array, ...]) -> Array:
-    return encoder.summary(layout, cells, observed)
+def _summary(encoder: SetEncoder, layout: Layout, values: Array, observed: Array) -> Array:
+    return encoder.summary(layout, layout.cells(values), layout.by_group(observed))
 
 
 def encoder_laws(layout: Layout, encoder: SetEncoder, values: Array) -> None:
@@ -30,50 +30,49 @@ def encoder_laws(layout: Layout, encoder: SetEncoder, values: Array) -> None:
 
 def attributes_may_be_permuted(layout: Layout, encoder: SetEncoder, values: Array) -> None:
     """Law 6: permuting attributes with their embeddings changes nothing."""
-    cells = layout.cells(values)
-    observed = tuple(jnp.arange(group.size) % 3 != 2 for group in layout.groups)
-    orders = [np.random.default_rng(0).permutation(group.size) for group in layout.groups]
-
-    def permuted(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(array[order] for array, order in zip(arrays, orders, strict=True))
-
-    groups = tuple(
-        Group(
-            group.name,
-            tuple(np.array(group.attributes)[order].tolist()),
-            group.level_values[order],
-            group.present[order],
-        )
-        for group, order in zip(layout.groups, orders, strict=True)
-    )
-    moved = eqx.tree_at(
-        lambda e: (e.embeddings, e.biases), encoder, (permuted(encoder.embeddings), permuted(encoder.biases))
-    )
-    before = _summary(encoder, layout, cells, observed)
-    after = _summary(moved, Layout(groups, layout.attributes), permuted(cells), permuted(observed))
+    observed = jnp.arange(layout.attributes) % 3 != 2
+    moved, permuted = _permuted(layout, encoder)
+    before = _summary(encoder, layout, values, observed)
+    after = _summary(moved, permuted, values, observed)
     hold(close(before, after), 6, "permuting the attributes changed the encoder's summary.")
+
+
+def _permuted(layout: Layout, encoder: SetEncoder) -> tuple[SetEncoder, Layout]:
+    """The same encoder with the attributes of every group in another order."""
+    random = np.random.default_rng(0)
+    groups, cells, attributes, cell, attribute = [], [], [], 0, 0
+    for group in layout.groups:
+        order = random.permutation(group.size)
+        groups.append(group.reordered(order))
+        of_cell = np.asarray(group.spread(jnp.arange(group.size)))
+        cells += [cell + place for index in order for place in np.flatnonzero(of_cell == index)]
+        attributes += (attribute + order).tolist()
+        cell, attribute = cell + group.width, attribute + group.size
+    moved = eqx.tree_at(
+        lambda e: (e.embedding, e.bias), encoder, (encoder.embedding[np.array(cells)], encoder.bias[np.array(attributes)])
+    )
+    return moved, Layout(tuple(groups), layout.attributes)
 
 
 def a_gap_adds_nothing(layout: Layout, encoder: SetEncoder, values: Array) -> None:
     """Law 6: an unobserved attribute adds exactly nothing, whatever value its cell holds."""
     for attribute in range(layout.attributes):
-        observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
-        before = _summary(encoder, layout, layout.cells(values), observed)
-        after = _summary(encoder, layout, layout.cells(values.at[attribute].add(1.0)), observed)
+        observed = jnp.ones(layout.attributes, bool).at[attribute].set(False)
+        before = _summary(encoder, layout, values, observed)
+        after = _summary(encoder, layout, values.at[attribute].add(1.0), observed)
         hold(jnp.array_equal(before, after), 6, f"the value in the gap of attribute {attribute} changed the encoder.")
-    nothing = layout.split(jnp.zeros(layout.attributes, bool))
-    empty = _summary(encoder, layout, layout.cells(values), nothing)
+    empty = _summary(encoder, layout, values, jnp.zeros(layout.attributes, bool))
     hold((empty == 0).all(), 6, "with nothing observed the encoder's summary is not zero.")
 
 
 def zero_is_not_a_gap(layout: Layout, encoder: SetEncoder) -> None:
     """Law 6: an observed zero is not the same as a gap."""
-    cells = layout.cells(jnp.zeros(layout.attributes))
-    full = _summary(encoder, layout, cells, layout.split(jnp.ones(layout.attributes, bool)))
+    zeros = jnp.zeros(layout.attributes)
+    full = _summary(encoder, layout, zeros, jnp.ones(layout.attributes, bool))
     hold(bool((full != 0).any()), 6, "the encoder cannot distinguish a record of observed zeros from one of gaps.")
     for attribute in range(layout.attributes):
-        observed = layout.split(jnp.ones(layout.attributes, bool).at[attribute].set(False))
-        less = _summary(encoder, layout, cells, observed)
+        observed = jnp.ones(layout.attributes, bool).at[attribute].set(False)
+        less = _summary(encoder, layout, zeros, observed)
         hold(not jnp.array_equal(full, less), 6, f"an observed zero of attribute {attribute} looks like a gap.")
 
 

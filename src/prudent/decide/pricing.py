@@ -80,7 +80,7 @@ class Pricing:
     @cached_property
     def _cells_per_row(self) -> int:
         """Cells that are completed for one record or, where that is more, looked at in one step of the search."""
-        attributes, size = len(self.schema), layout_of(self.schema).one_hot_size
+        attributes, size = len(self.schema), layout_of(self.schema).width
         drawn = self.uniforms.shape[0] * self.uniforms.shape[1] * size
         if not self.searched:
             return drawn

@@ -72,16 +72,10 @@ class _Point(NamedTuple):
 
 
 def movable_cells(layout: Layout) -> MovableCells:
-    numbers: list[int] = []
-    switches: list[tuple[int, float]] = []
-    for group in layout.groups:
-        if not group.discrete:
-            numbers += group.attributes
-            continue
-        for row, attribute in enumerate(group.attributes):
-            real = np.asarray(group.present[row]) > 0
-            switches += [(attribute, float(value)) for value in np.asarray(group.level_values[row])[real]]
-    return MovableCells(tuple(numbers), tuple(switches), *layout.bounds)
+    switches = tuple(switch for group in layout.groups for switch in group.switches)
+    levelled = {attribute for attribute, _ in switches}
+    numbers = tuple(int(attribute) for attribute in layout.order if attribute not in levelled)
+    return MovableCells(numbers, switches, *layout.bounds)
 
 
 def search_worst(

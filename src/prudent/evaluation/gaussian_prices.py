@@ -15,7 +15,7 @@ from prudent.errors import check, require, whole
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
 from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Sizes
-from prudent.networks import GroupedCells, Layout, Members, Training, encoded_values, layout_of, quasi_random, train
+from prudent.networks import Layout, Members, Training, layout_of, quasi_random, train
 from prudent.progress import Progress
 from prudent.table import Column, Log, Schema
 
@@ -80,10 +80,10 @@ class GaussianPrices:
             "observed": np.concatenate([observed, np.ones(codes.shape, bool)], axis=2),
         }
         layout = layout_of(joint)
-        inputs = _Inputs(layout, tuple(_kept(layout, len(schema))))
+        inputs = _Inputs(_kept(layout, len(schema)))
         size = self.sizes.of(joint)["latent"] + len(joint)
         if observed.all():
-            records = np.asarray(jax.vmap(jax.vmap(lambda record: inputs(layout.cells(record))))(data["values"]))
+            records = np.asarray(inputs(layout.cells(jnp.asarray(data["values"]))))
             kernel = Kernel.of(records[0].astype(np.float64), self.landmarks, seed)
             return _known_complete(kernel, jnp.asarray(records))
         networks = self._trained(joint, data, size, seed, progress)
@@ -146,25 +146,19 @@ def _surfaces(known: Known, actions: Array, outcomes: Array, count: int, togethe
 class _Inputs(eqx.Module):
     """A completed record as the kernel sees it: numbers, and categories one-hot without their first level."""
 
-    layout: Layout
     kept: tuple[int, ...] = eqx.field(static=True)
 
-    def __call__(self, cells: GroupedCells) -> Float[Array, " column"]:
-        parts = [
-            one_hot[:, 1:].reshape(-1) if group.embedded else encoded_values(group, one_hot)
-            for group, one_hot in zip(self.layout.groups, cells, strict=True)
-        ]
-        return jnp.concatenate(parts)[np.array(self.kept)]
+    def __call__(self, cells: Float[Array, "... cell"]) -> Float[Array, "... column"]:
+        return cells[..., np.array(self.kept, int)]
 
 
-def _kept(layout: Layout, attributes: int) -> list[int]:
-    """Of the inputs, those of real levels of the first `attributes` attributes: not padding, not the action."""
-    real = []
-    for group in layout.groups:
-        wanted = np.array(group.attributes) < attributes
-        levels = wanted[:, None] & (np.asarray(group.present)[:, 1:] > 0) if group.embedded else wanted
-        real.append(levels.reshape(-1))
-    return np.flatnonzero(np.concatenate(real)).tolist()
+def _kept(layout: Layout, attributes: int) -> tuple[int, ...]:
+    """Of the cells, those of the first `attributes` attributes, so not the action, and no category's first level."""
+    own = np.asarray(layout.spread(jnp.asarray(layout.order))) < attributes
+    if layout.categories is not None:
+        starts = np.cumsum((0, *layout.categories.levels[:-1]))
+        own[layout.numbers + starts] = False
+    return tuple(np.flatnonzero(own).tolist())
 
 
 @eqx.filter_jit
@@ -174,9 +168,7 @@ def _drawn(networks: Members, data: dict[str, Array], points: Array, inputs: _In
 
     def row(arrays: tuple[Array, Array, Array]) -> Array:
         values, observed, point = arrays
-        return inputs(
-            jax.tree.map(lambda cells: cells[0], network.sample(values, observed, observed, point[None]).cells)
-        )
+        return inputs(network.sample(values, observed, observed, point[None]).cells[0])
 
     return jax.lax.map(row, (data["values"][0], data["observed"][0], points), batch_size=128)
 
@@ -187,7 +179,7 @@ def _known(
 ) -> Known:
     def row(network: PartialVAE, values: Array, observed: Array) -> tuple[Array, Array]:
         samples = network.sample(values, observed, observed, points)
-        return jax.vmap(inputs)(samples.cells), jax.nn.softmax(samples.log_weights) / members
+        return inputs(samples.cells), jax.nn.softmax(samples.log_weights) / members
 
     def table(members_and_rows: tuple[object, Array, Array]) -> Known:
         arrays, values, observed = members_and_rows

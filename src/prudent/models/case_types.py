@@ -45,7 +45,7 @@ class TypedModel(CausalGraphModel):
 
     def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
         """log p(type | x) of every member, for a complete record."""
-        raw = self.networks.each(lambda network: network.reward.log_shares(network.inputs(values)))
+        raw = self.networks.each(lambda network: network.reward.log_shares(network.features.layout.cells(values)))
         return jax.nn.log_softmax(raw / self.temperature)
 
     def by_type(self, completions: Completions) -> tuple[Completions, PriceTable]:
@@ -98,12 +98,11 @@ class _FirstGuess(eqx.Module):
 
     def __init__(self, layout: Layout, actions: int, width: Width, key: PRNGKeyArray):
         self.layout = layout
-        self.reward = RewardNetwork(layout.input_size, actions, width=width, key=key)
+        self.reward = RewardNetwork(layout.width, actions, width=width, key=key)
 
-    def __call__(self, values: Array, seen: Array) -> Float[Array, " action"]:
-        blank = tuple(jnp.zeros_like(cells) for cells in self.layout.cells(values))
-        cells = self.layout.hold(self.layout.split(seen), self.layout.cells(values), blank)
-        return self.reward(self.layout.inputs(cells))
+    def __call__(self, values: Array, seen: Array) -> Float[Array, "... action"]:
+        shown = self.layout.spread(self.layout.by_group(seen))
+        return self.reward(jnp.where(shown, self.layout.cells(values), 0.0))
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,9 @@ class _SquaredError:
 
     def __call__(
         self, network: _FirstGuess, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        price = network(record["values"], record["observed"] & (hiding >= self.hide))[record["action"]]
+    ) -> tuple[Float[Array, " record"], Float[Array, " record"]]:
+        prices = network(record["values"], record["observed"] & (hiding >= self.hide))
+        price = jnp.sum(jax.nn.one_hot(record["action"], prices.shape[-1]) * prices, axis=-1)
         error = record["weight"] * (record["reward"] - price) ** 2
         return error, -error
 
@@ -191,8 +191,7 @@ def type_doubts(
 
     def row(network: Any, record: dict[str, Array]) -> Float[Array, " type"]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
-        inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
-        joint = jax.vmap(lambda sample: network.reward.log_joint(sample, record["action"], record["reward"]))(inputs)
+        joint = network.reward.log_joint(samples.cells, record["action"][None], record["reward"][None])
         return jax.nn.softmax(logsumexp(joint + samples.log_weights[:, None], axis=0))
 
     def member(network: Any) -> Float[Array, "type action"]:

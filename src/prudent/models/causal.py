@@ -56,16 +56,13 @@ class CausalNetwork(eqx.Module):
         self.features = PartialVAE(layout, **sizes, key=keys[0])
         shape = {"width": sizes["width"], "key": keys[1]}
         if settings.types > 1:
-            self.reward = TypeNetwork(layout.input_size, actions, types=settings.types, **shape)
+            self.reward = TypeNetwork(layout.width, actions, types=settings.types, **shape)
         else:
             options = {"ordered": settings.ordered, "varying_noise": settings.varying_noise}
-            self.reward = RewardNetwork(layout.input_size, actions, **options, **shape)
+            self.reward = RewardNetwork(layout.width, actions, **options, **shape)
 
-    def inputs(self, values: Float[Array, " attribute"]) -> Float[Array, " input"]:
-        return self.features.layout.inputs(self.features.layout.cells(values))
-
-    def price(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
-        return self.reward(self.inputs(values))
+    def price(self, values: Float[Array, "... attribute"]) -> Float[Array, "... action"]:
+        return self.reward(self.features.layout.cells(values))
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,11 @@ class CausalLoss:
 
     def __call__(
         self, network: CausalNetwork, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        layout = network.features.layout
+    ) -> tuple[Float[Array, " record"], Float[Array, " record"]]:
         seen = record["observed"] & (hiding >= self.hide)
         samples = network.features.sample(record["values"], record["observed"], seen, uniforms)
-        fit = jax.vmap(lambda cells: network.reward.log_prob(layout.inputs(cells), record["action"], record["reward"]))(
-            samples.cells
-        )
-        reward_bound = logsumexp(samples.log_weights + fit) - logsumexp(samples.log_weights)
+        fit = network.reward.log_prob(samples.cells, record["action"][:, None], record["reward"][:, None])
+        reward_bound = logsumexp(samples.log_weights + fit, axis=-1) - logsumexp(samples.log_weights, axis=-1)
         bound = log_mean(samples.log_weights) + record["weight"] * reward_bound
         return -bound, bound
 
@@ -93,7 +87,9 @@ class CausalModel(CausalGraphModel):
 
     known: Float[Array, "member action feature feature"]
 
-    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+    def log_density(
+        self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
+    ) -> Float[Array, "..."]:
         return partial_vae.log_density_given(self.networks, lambda n: n.features, values, evidence)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
@@ -101,12 +97,12 @@ class CausalModel(CausalGraphModel):
 
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         def of_member(network: Any, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
-            return jnp.linalg.norm(known @ network.reward.hidden(network.inputs(values)), axis=1)
+            return jnp.linalg.norm(known @ network.reward.hidden(network.features.layout.cells(values)), axis=1)
 
         return self.scale.scale * self.networks.each(of_member, self.known)
 
     def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
-        each = self.networks.each(lambda network: network.reward.noise(network.inputs(values)))
+        each = self.networks.each(lambda network: network.reward.noise(network.features.layout.cells(values)))
         return self.scale.scale * jnp.sqrt(jnp.mean(each**2, axis=0))
 
 

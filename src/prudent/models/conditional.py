@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import logsumexp, ndtri
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.decide import Completions, Model, assemble
@@ -24,13 +24,13 @@ from prudent.networks import (
     Decoder,
     Distributions,
     GaussianPosterior,
-    GroupedCells,
     Layout,
     Members,
     SetEncoder,
     Trained,
     Training,
     layout_of,
+    normal_quantile,
     standard_normal_log_prob,
     untrained,
 )
@@ -57,30 +57,34 @@ class ConditionalNetwork(eqx.Module):
         self.decoder = Decoder(layout, latent=latent + actions, width=sizes["width"], key=keys[1])
         self.prior_mean, self.prior_log_scale = jnp.zeros((2, actions, latent))
 
-    def encode(self, cells: GroupedCells, observed: Bool[Array, " attribute"], action: Array) -> GaussianPosterior:
-        return self.encoder(self.layout, cells, self.layout.split(observed), self._one_hot(action))
+    def encode(
+        self, cells: Float[Array, "... cell"], observed: Bool[Array, "... attribute"], action: Array
+    ) -> GaussianPosterior:
+        return self.encoder(self.layout, cells, self.layout.by_group(observed), self._one_hot(action))
 
-    def decode(self, latent: Float[Array, " latent"], action: Array) -> Distributions:
-        return self.decoder(self.layout, jnp.concatenate([latent, self._one_hot(action)]))
+    def decode(self, latent: Float[Array, "... latent"], action: Array) -> Distributions:
+        chosen = self._one_hot(action)
+        chosen = jnp.broadcast_to(chosen, (*latent.shape[:-1], chosen.shape[-1]))
+        return self.decoder(self.layout, jnp.concatenate([latent, chosen], axis=-1))
 
     def prior_draw(self, normal: Float[Array, " latent"], action: Array) -> Float[Array, " latent"]:
         return self.prior_mean[action] + jnp.exp(self.prior_log_scale[action]) * normal
 
-    def prior_log_prob(self, latent: Float[Array, " latent"], action: Array) -> Float[Array, ""]:
+    def prior_log_prob(self, latent: Float[Array, "... latent"], action: Array) -> Float[Array, "..."]:
         log_scale = self.prior_log_scale[action]
         return standard_normal_log_prob((latent - self.prior_mean[action]) / jnp.exp(log_scale)) - jnp.sum(log_scale)
 
     def bound(
         self,
-        cells: GroupedCells,
+        cells: Float[Array, " cell"],
         counted: Bool[Array, " attribute"],
         posterior: GaussianPosterior,
-        normal: Array,
+        normal: Float[Array, "sample latent"],
         action: Array,
-    ) -> Float[Array, ""]:
-        """log p(cells | z, a) + log p(z | a) − log q(z | …) at one draw."""
+    ) -> Float[Array, " sample"]:
+        """log p(cells | z, a) + log p(z | a) − log q(z | …) at some draws."""
         latent = posterior.draw(normal)
-        fit = decoding.log_prob(self.decode(latent, action), cells, self.layout.split(counted))
+        fit = decoding.log_prob(self.decode(latent, action), self.layout, cells, self.layout.by_group(counted))
         return fit + self.prior_log_prob(latent, action) - posterior.log_prob_of_draw(normal)
 
     def expected_reward(self, values: Float[Array, " attribute"], action: Array) -> Float[Array, ""]:
@@ -101,15 +105,20 @@ class ConditionalLoss:
 
     def __call__(
         self, network: ConditionalNetwork, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    ) -> tuple[Float[Array, " record"], Float[Array, " record"]]:
+        bound = jax.vmap(partial(self._bound, network))(record, uniforms, hiding)
+        return -bound, bound
+
+    def _bound(
+        self, network: ConditionalNetwork, record: dict[str, Array], uniforms: Array, hiding: Array
+    ) -> Float[Array, ""]:
         observed, action = record["observed"], record["action"]
         show_reward = (hiding[-1] < 0.5) & observed[-1]
         seen = (observed & (hiding >= self.hide)).at[-1].set(show_reward)
         cells = network.layout.cells(record["values"])
         posterior = network.encode(cells, seen, action)
-        normals = ndtri(uniforms[:, : network.encoder.latent])
-        bounds = jax.vmap(lambda normal: network.bound(cells, observed, posterior, normal, action))(normals)
-        return -record["weight"] * jnp.mean(bounds), record["weight"] * jnp.mean(bounds)
+        normals = normal_quantile(uniforms[:, : network.encoder.latent])
+        return record["weight"] * jnp.mean(network.bound(cells, observed, posterior, normals, action))
 
 
 class ConditionalModel(Model):
@@ -142,19 +151,17 @@ class ConditionalModel(Model):
         def draw(network: ConditionalNetwork, points: Float[Array, "sample uniform"]) -> Array:
             """The candidates of one member, x̂ last."""
             layout, latents = network.layout, network.encoder.latent
-            known, parts = layout.cells(values), layout.split(seen)
+            known = layout.cells(values)
 
             def candidate(uniform: Array) -> Array:
                 action = jnp.minimum(jnp.sum(jnp.cumsum(self.shares) < uniform[-1]), self.shares.size - 1)
-                normal = ndtri(uniform[:latents])
+                normal = normal_quantile(uniform[:latents])
                 if literal:
                     return layout.values(decoding.mode(network.decode(network.prior_draw(normal, action), action)))
-                latent = network.encode(known, seen, action).draw(normal)
-                drawn = decoding.draw(network.decode(latent, action), layout.split(uniform[latents:-1]))
-                return layout.values(layout.hold(parts, known, drawn))
+                latent = network.encode(known, seen, action).draw(normal[None])[0]
+                return layout.values(decoding.draw(network.decode(latent, action), layout, uniform[latents:-1]))
 
-            centre = decoding.mode(network.decode(network.encode(known, seen, common).mean, common))
-            centre = layout.values(centre if literal else layout.hold(parts, known, centre))
+            centre = layout.values(decoding.mode(network.decode(network.encode(known, seen, common).mean, common)))
             return jnp.concatenate([jax.vmap(candidate)(points), centre[None]])
 
         drawn = self.networks.each(draw, uniforms)
@@ -191,7 +198,7 @@ def _log_density(network: ConditionalNetwork, full: Array, shares: Float[Array, 
 
     def given(action: Array) -> Float[Array, ""]:
         posterior = network.encode(cells, known, action)
-        return network.bound(cells, known, posterior, jnp.zeros(network.encoder.latent), action)
+        return network.bound(cells, known, posterior, jnp.zeros((1, network.encoder.latent)), action)[0]
 
     return logsumexp(jax.vmap(given)(jnp.arange(shares.size)) + jnp.log(shares))
 
@@ -200,9 +207,8 @@ def _literal_density(network: ConditionalNetwork, values: Array, seen: Array, fu
     """log Π p(x_j | Z) with Z the encoder's mean for x̃ (eq 13)."""
     everything = jnp.ones(full.size, bool).at[-1].set(False)
     latent = network.encode(network.layout.cells(values), seen, action).mean
-    return decoding.log_prob(
-        network.decode(latent, action), network.layout.cells(full), network.layout.split(everything)
-    )
+    counted = network.layout.by_group(everything)
+    return decoding.log_prob(network.decode(latent, action), network.layout, network.layout.cells(full), counted)
 
 
 def _posterior_mean(network: ConditionalNetwork, row: dict[str, Array]) -> Float[Array, " latent"]:

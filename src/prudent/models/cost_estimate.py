@@ -113,10 +113,10 @@ def _size(settings: Settings, log: Log) -> _Size:
     weights = sum(leaf.size for path, leaf in leaves if hasattr(leaf, "size") and "encoder" not in str(path))
     search = Search()
     walkers = actions * search.starts * search.steps
-    levels = int(sum(group.present.sum() for group in layout.groups if group.discrete))
+    levels = sum(len(group.switches) for group in layout.groups)
     walkers = walkers if len(log.schema) <= MANY_ATTRIBUTES else 0  # a policy does not search wide tables
     weights = weights * (WIDE if len(log.schema) > MANY_ATTRIBUTES else 1.0)
-    return _Size(len(log), len(log.schema), actions, weights, layout.one_hot_size, walkers * LOOKS, walkers * levels)
+    return _Size(len(log), len(log.schema), actions, weights, layout.width, walkers * LOOKS, walkers * levels)
 
 
 def _cost(seconds: float, memory: float) -> Cost:

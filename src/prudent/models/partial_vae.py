@@ -7,33 +7,34 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import logsumexp, ndtri
+import numpy as np
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.decide import Completions, assemble, pool
 from prudent.networks import (
     Decoder,
     Distributions,
-    GroupedCells,
     Layout,
     Members,
     SetEncoder,
     Width,
+    normal_quantile,
     standard_normal_log_prob,
 )
 from prudent.networks import decoder as decoding
 
 
 class Samples(NamedTuple):
-    """K importance samples of one record: decoded distributions, completed cells, log-weights (not normalised)."""
+    """K importance samples of each record: decoded distributions, completed cells, log-weights (not normalised)."""
 
     distributions: Distributions
-    cells: GroupedCells
-    log_weights: Float[Array, " sample"]
+    cells: Float[Array, "... sample cell"]
+    log_weights: Float[Array, "... sample"]
 
 
 class PartialVAE(eqx.Module):
-    """Set encoder, heterogeneous decoder, standard normal prior. Methods are for one record."""
+    """Set encoder, heterogeneous decoder, standard normal prior, for one record or many."""
 
     layout: Layout
     encoder: SetEncoder
@@ -70,51 +71,48 @@ class PartialVAE(eqx.Module):
 
     def sample(
         self,
-        values: Float[Array, " attribute"],
-        observed: Bool[Array, " attribute"],
-        seen: Bool[Array, " attribute"],
-        uniforms: Float[Array, "sample uniform"],
+        values: Float[Array, "... attribute"],
+        observed: Bool[Array, "... attribute"],
+        seen: Bool[Array, "... attribute"],
+        uniforms: Float[Array, "... sample uniform"],
     ) -> Samples:
         """Draw z from q(z | seen cells) and gaps from p(x | z); weight by p(observed | z) p(z) / q(z)."""
-        known = self.layout.cells(values)
-        observed_parts = self.layout.split(observed)
-        posterior = self.encoder(self.layout, known, self.layout.split(seen))
+        layout, latent = self.layout, self.encoder.latent
+        known, shown = layout.cells(values), layout.by_group(observed)
+        posterior = self.encoder(layout, known, layout.by_group(seen))
+        normal = normal_quantile(uniforms[..., :latent])
+        drawn = posterior.draw(normal)
+        distributions = self.decoder(layout, drawn)
+        log_weights = (
+            decoding.log_prob(distributions, layout, known[..., None, :], shown[..., None, :])
+            + standard_normal_log_prob(drawn)
+            - posterior.log_prob_of_draw(normal)
+        )
+        gaps = decoding.draw(distributions, layout, uniforms[..., latent:])
+        cells = jnp.where(layout.spread(shown)[..., None, :], known[..., None, :], gaps)
+        return Samples(distributions, cells, log_weights)
 
-        def sample(uniform: Float[Array, " uniform"]) -> Samples:
-            normal = ndtri(uniform[: self.encoder.latent])
-            latent = posterior.draw(normal)
-            distributions = self.decoder(self.layout, latent)
-            log_weight = (
-                decoding.log_prob(distributions, known, observed_parts)
-                + standard_normal_log_prob(latent)
-                - posterior.log_prob_of_draw(normal)
-            )
-            drawn = decoding.draw(distributions, self.layout.split(uniform[self.encoder.latent :]))
-            return Samples(distributions, self.layout.hold(observed_parts, known, drawn), log_weight)
+    def posterior_mean(self, record: dict[str, Array]) -> Float[Array, "... latent"]:
+        layout = self.layout
+        cells, observed = layout.cells(record["values"]), layout.by_group(record["observed"])
+        return self.encoder.centre(layout, cells, observed)[0]
 
-        return jax.vmap(sample)(uniforms)
-
-    def posterior_mean(self, record: dict[str, Array]) -> Float[Array, " latent"]:
-        return self.encoder(
-            self.layout, self.layout.cells(record["values"]), self.layout.split(record["observed"])
-        ).mean
-
-    def log_density(self, cells: GroupedCells) -> Float[Array, ""]:
+    def log_density(self, cells: Float[Array, "... cell"]) -> Float[Array, "..."]:
         """log p(x) of a complete record: p(x|z) p(z) / q(z|x) at the centre of q, exact where q is the posterior.
 
         q(z|x) sees every cell, so it is narrow; more points than its centre hardly change the order of completions.
         """
-        everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
-        posterior = self.encoder(self.layout, cells, everything)
-        fit = decoding.log_prob(self.decoder(self.layout, posterior.mean), cells, everything)
-        at_centre = posterior.log_prob_of_draw(jnp.zeros_like(posterior.mean))
-        return fit + standard_normal_log_prob(posterior.mean) - at_centre
+        everything = jnp.ones(self.layout.attributes, bool)
+        mean, log_prob = self.encoder.centre(self.layout, cells, everything)
+        fit = decoding.log_prob(self.decoder(self.layout, mean), self.layout, cells, everything)
+        return fit + standard_normal_log_prob(mean) - log_prob
 
-    def most_likely(self, samples: Samples, known: GroupedCells, observed: tuple[Array, ...]) -> GroupedCells:
+    def most_likely(
+        self, samples: Samples, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]
+    ) -> Float[Array, " attribute"]:
         """A candidate for x̂: gaps at the weighted mean of the samples (numbers) or their likeliest level."""
-        weights = jax.nn.softmax(samples.log_weights)
-        centres = [decoding.centre(distribution, weights) for distribution in samples.distributions]
-        return self.layout.hold(observed, known, tuple(centres))
+        centre = decoding.centre(samples.distributions, jax.nn.softmax(samples.log_weights))
+        return jnp.where(observed, values, self.layout.values(centre))
 
     def literally(
         self, values: Array, observed: Array, uniforms: Float[Array, "sample uniform"]
@@ -123,19 +121,13 @@ class PartialVAE(eqx.Module):
 
         Returns the candidates' values, x̂ last, and their log-densities. No cell is held fixed.
         """
-        known = self.layout.cells(values)
-        posterior = self.encoder(self.layout, known, self.layout.split(observed))
-        distributions = self.decoder(self.layout, posterior.mean)
-        everything = tuple(jnp.ones(group.size, bool) for group in self.layout.groups)
-
-        def generate(uniform: Float[Array, " uniform"]) -> GroupedCells:
-            return decoding.mode(self.decoder(self.layout, ndtri(uniform[: self.encoder.latent])))
-
-        drawn = jax.vmap(generate)(uniforms)
-        mode = decoding.mode(distributions)
-        cells = jax.tree.map(lambda many, last: jnp.concatenate([many, last[None]]), drawn, mode)
-        density = jax.vmap(lambda full: decoding.log_prob(distributions, full, everything))(cells)
-        return jax.vmap(self.layout.values)(cells), density
+        layout = self.layout
+        mean, _ = self.encoder.centre(layout, layout.cells(values), layout.by_group(observed))
+        distributions = self.decoder(layout, mean)
+        generated = self.decoder(layout, normal_quantile(uniforms[:, : self.encoder.latent]))
+        cells = jnp.concatenate([decoding.mode(generated), decoding.mode(distributions)[None]])
+        density = decoding.log_prob(distributions, layout, cells, jnp.ones(layout.attributes, bool))
+        return layout.values(cells), density
 
 
 @dataclass(frozen=True)
@@ -146,7 +138,7 @@ class FeatureLoss:
 
     def __call__(
         self, network: PartialVAE, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    ) -> tuple[Float[Array, " record"], Float[Array, " record"]]:
         seen = record["observed"] & (hiding >= self.hide)
         bound = log_mean(network.sample(record["values"], record["observed"], seen, uniforms).log_weights)
         return -bound, bound
@@ -174,9 +166,8 @@ def complete(
     def sample(network: Any, points: Array) -> tuple[Array, Array, Array, Array]:
         model = features(network)
         samples = model.sample(values, observed, observed, points)
-        centre = model.most_likely(samples, model.layout.cells(values), model.layout.split(observed))
-        to_values = model.layout.values
-        return jax.vmap(to_values)(samples.cells), samples.log_weights, to_values(centre), log_mean(samples.log_weights)
+        centre, evidence = model.most_likely(samples, values, observed), log_mean(samples.log_weights)
+        return model.layout.values(samples.cells), samples.log_weights, centre, evidence
 
     drawn, log_weights, centres, evidence = networks.each(sample, uniforms)
     candidates = jnp.concatenate([drawn.reshape(draws, -1), centres])
@@ -185,23 +176,23 @@ def complete(
     if possible is not None:
         candidates = jax.vmap(lambda full: possible(full, observed))(candidates)
 
-    log_density = jax.vmap(lambda full: log_density_given(networks, features, full, evidence))(candidates)
+    log_density = log_density_given(networks, features, candidates, evidence)
     return assemble(candidates, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
 
 
 def log_density_given(
     networks: Members,
     features: Callable[[Any], PartialVAE],
-    values: Float[Array, " attribute"],
+    values: Float[Array, "... attribute"],
     evidence: Float[Array, " member"],
-) -> Float[Array, ""]:
-    """log p(x | x̃) of one completion: the members' mean of p(x)/p(x̃)."""
+) -> Float[Array, "..."]:
+    """log p(x | x̃) of completions: the members' mean of p(x)/p(x̃)."""
 
-    def of_member(network: Any, member_evidence: Array) -> Float[Array, ""]:
+    def of_member(network: Any, member_evidence: Array) -> Float[Array, "..."]:
         model = features(network)
         return model.log_density(model.layout.cells(values)) - member_evidence
 
-    return logsumexp(networks.each(of_member, evidence)) - jnp.log(networks.count)
+    return logsumexp(networks.each(of_member, evidence), axis=0) - jnp.log(networks.count)
 
 
 def _complete_literally(
@@ -220,6 +211,6 @@ def _complete_literally(
     )
 
 
-def log_mean(log_weights: Float[Array, " sample"]) -> Float[Array, ""]:
+def log_mean(log_weights: Float[Array, "... sample"]) -> Float[Array, "..."]:
     """The importance-weighted bound of log p(x̃) (IWAE; one sample gives the ELBO)."""
-    return logsumexp(log_weights) - jnp.log(log_weights.size)
+    return logsumexp(log_weights, axis=-1) - np.log(log_weights.shape[-1])

@@ -87,10 +87,9 @@ def _mean_features(networks: Members, records: dict[str, Array], points: Array) 
     def row(network: Any, record: dict[str, Array]) -> tuple[Array, Array]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         weights = jax.nn.softmax(samples.log_weights)
-        inputs = jax.vmap(network.features.layout.inputs)(samples.cells)
-        prices, noise = jax.vmap(lambda sample: (network.reward(sample), network.reward.noise(sample)))(inputs)
-        prices, noise = prices[:, record["action"]], noise[:, record["action"]]
+        prices = network.reward(samples.cells)[:, record["action"]]
+        noise = network.reward.noise(samples.cells)[:, record["action"]]
         variance = weights @ ((prices - weights @ prices) ** 2 + noise**2)
-        return weights @ jax.vmap(network.reward.hidden)(inputs), variance
+        return weights @ network.reward.hidden(samples.cells), variance
 
     return networks.each(lambda network: jax.lax.map(lambda record: row(network, record), records, batch_size=128))

@@ -107,8 +107,8 @@ def _keys(networks: Members, values: Array, observed: Array) -> tuple[Array, Arr
 
     def of_row(network: PartialVAE, values: Array, observed: Array) -> tuple[Array, Array]:
         layout = network.layout
-        posterior = network.encoder(layout, layout.cells(values), layout.split(observed))
-        return decoding.natural(network.decoder(layout, posterior.mean))
+        mean, _ = network.encoder.centre(layout, layout.cells(values), layout.by_group(observed))
+        return decoding.natural(network.decoder(layout, mean))
 
     def of_member(network: PartialVAE) -> tuple[Array, Array]:
         return jax.lax.map(lambda row: of_row(network, *row), (values, observed), batch_size=BLOCK)

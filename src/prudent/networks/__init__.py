@@ -1,17 +1,15 @@
 """The neural networks: set encoder, decoder, reward networks, and the one program that trains them.
 
-A network reads one record; `vmap` makes batches outside.
+A network reads one record or many: all axes but the last are the caller's.
 """
 
 from prudent.networks.decoder import Decoder as Decoder
 from prudent.networks.decoder import Distributions as Distributions
 from prudent.networks.draws import quasi_random as quasi_random
 from prudent.networks.layers import Width as Width
+from prudent.networks.layers import normal_quantile as normal_quantile
 from prudent.networks.layers import two_widths as two_widths
-from prudent.networks.layout import Group as Group
-from prudent.networks.layout import GroupedCells as GroupedCells
 from prudent.networks.layout import Layout as Layout
-from prudent.networks.layout import encoded_values as encoded_values
 from prudent.networks.layout import layout_of as layout_of
 from prudent.networks.reward import RewardNetwork as RewardNetwork
 from prudent.networks.reward import TypeNetwork as TypeNetwork

@@ -1,71 +1,363 @@
-"""The heterogeneous decoder: from a latent vector to one distribution per attribute, as in HI-VAE."""
+"""The heterogeneous decoder: from a latent vector to one distribution per attribute, as in HI-VAE.
+
+All axes but the last are the caller's, and those of parameters and cells broadcast: K samples of one record are priced
+at its cells without copying these.
+"""
+
+import abc
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import gammaln, log_ndtr, ndtr, ndtri
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jax.scipy.special import log_ndtr, ndtr
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, two_widths
-from prudent.networks.layout import Group, GroupedCells, Layout, at_bounds
+from prudent.networks import layout as laid_out
+from prudent.networks.layers import Layers, Width, linear, normal_quantile, two_widths
+from prudent.networks.layout import Group, Layout, level_slots
 
 SMALLEST_SCALE = 0.02
 """Of a standardised attribute: without it the density would grow without limit on repeated values."""
 SMALLEST_BOUNDED_SCALE = 0.05
+LARGEST_LOGIT = 30.0
+FAR = 1e4
+"""Stands for infinity where a difference of infinities would have no gradient."""
 
 
-class Numbers(eqx.Module):
-    """Independent Gaussians on encoded values (log-normal for a positive attribute, whose encoding is the log)."""
+class Distribution(eqx.Module):
+    """Independent distributions of the attributes of one group."""
 
-    mean: Float[Array, " attribute"]
-    scale: Float[Array, " attribute"]
+    @abc.abstractmethod
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]: ...
 
-    def log_prob(self, cells: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        return -0.5 * ((cells - self.mean) / self.scale) ** 2 - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+    @abc.abstractmethod
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        """One draw, from one uniform per attribute. Levels are hard, with the gradient of a soft one."""
 
-    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        return self.mean + self.scale * ndtri(uniform)
+    @abc.abstractmethod
+    def mode(self) -> Float[Array, "... cell"]: ...
 
-    def mode(self) -> Float[Array, " attribute"]:
+    @abc.abstractmethod
+    def natural(self) -> tuple[Float[Array, "... statistic"], Float[Array, "... attribute"]]:
+        """Log-density as coefficients of the group's statistics, and constants: the keys of attention (SPVAE)."""
+
+    @abc.abstractmethod
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        """The centre of a weighted mixture, whose components are the last axis but one: the mean of numbers, the
+        likeliest level."""
+
+    def counted_log_prob(
+        self, cells: Float[Array, "... cell"], counted: Bool[Array, "... attribute"]
+    ) -> Float[Array, "..."]:
+        """The sum of the log-densities of the counted cells."""
+        return jnp.sum(jnp.where(counted, self.log_prob(cells), 0.0), axis=-1)
+
+
+class Numbers(Distribution):
+    """Gaussians on encoded values (log-normal for a positive attribute, whose encoding is the log)."""
+
+    mean: Float[Array, "... attribute"]
+    scale: Float[Array, "... attribute"]
+
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
+        return -0.5 * ((cells - self.mean) / self.scale) ** 2 - jnp.log(self.scale) - 0.5 * np.log(2 * np.pi)
+
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        return self.mean + self.scale * normal_quantile(uniform)
+
+    def mode(self) -> Float[Array, "... cell"]:
         return self.mean
 
     def natural(self) -> tuple[Array, Array]:
-        """Log-density as coefficients of [x², x] and a constant: the keys of attention (SPVAE)."""
         precision = self.scale**-2
-        coefficients = jnp.stack([-0.5 * precision, self.mean * precision], axis=1)
-        return coefficients, -0.5 * self.mean**2 * precision - jnp.log(self.scale) - 0.5 * jnp.log(2 * jnp.pi)
+        coefficients = jnp.concatenate([-0.5 * precision, self.mean * precision], axis=-1)
+        return coefficients, -0.5 * self.mean**2 * precision - jnp.log(self.scale) - 0.5 * np.log(2 * np.pi)
+
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        return _mean(weights, self.mean)
 
 
-class Bounded(eqx.Module):
-    """Independent Gaussians censored at both bounds (two-sided tobit): values beyond a bound are recorded on it.
+class Bounded(Distribution):
+    """Gaussians censored at both bounds (two-sided tobit): values beyond a bound are recorded on it.
 
     So a bound has a probability, Φ((low − μ)/σ) or Φ((μ − high)/σ), and there is a density between the bounds.
     """
 
-    mean: Float[Array, " attribute"]
-    scale: Float[Array, " attribute"]
-    low: Float[Array, " attribute"]
-    high: Float[Array, " attribute"]
+    mean: Float[Array, "... attribute"]
+    scale: Float[Array, "... attribute"]
+    group: laid_out.Bounded
 
-    def log_prob(self, cells: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        at_low, at_high = at_bounds(cells, self.low, self.high)
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
+        at_low, at_high = self.group.on_bounds(cells)
         on_bound = at_low | at_high
         # on a bound the density is not used; the mean in place of the cell keeps the gradient finite
         density = Numbers(self.mean, self.scale).log_prob(jnp.where(on_bound, self.mean, cells))
-        beyond = jnp.where(at_low, self.low - self.mean, self.mean - self.high) / self.scale
+        beyond = jnp.where(at_low, self.group.low - self.mean, self.mean - self.group.high) / self.scale
         return jnp.where(on_bound, _log_tail(beyond), density)
 
-    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        return jnp.clip(self.mean + self.scale * ndtri(uniform), self.low, self.high)
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        return jnp.clip(self.mean + self.scale * normal_quantile(uniform), self.group.low, self.group.high)
 
-    def mode(self) -> Float[Array, " attribute"]:
-        return jnp.clip(self.mean, self.low, self.high)
+    def mode(self) -> Float[Array, "... cell"]:
+        return jnp.clip(self.mean, self.group.low, self.group.high)
 
     def natural(self) -> tuple[Array, Array]:
-        """Log-density as coefficients of [x², x, 1] between the bounds and of [1] on each of them."""
+        """Coefficients of [x², x, 1] between the bounds and of [1] on each of them."""
         numbers, constant = Numbers(self.mean, self.scale).natural()
-        on_low, on_high = (_log_tail(beyond / self.scale) for beyond in (self.low - self.mean, self.mean - self.high))
-        return jnp.stack([*numbers.T, constant, on_low, on_high], axis=1), jnp.zeros_like(constant)
+        ends = (self.group.low - self.mean, self.mean - self.group.high)
+        on_low, on_high = (_log_tail(beyond / self.scale) for beyond in ends)
+        return jnp.concatenate([numbers, constant, on_low, on_high], axis=-1), jnp.zeros_like(constant)
+
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        """The mean of the components' clipped means, except that a bound with most of the probability is the centre
+        itself: a mean a little off the bound would be a number that hardly ever occurs."""
+        low, high = self.group.low, self.group.high
+        middle = jnp.clip(_mean(weights, self.mode()), low, high)
+        middle = jnp.where(_mean(weights, ndtr((low - self.mean) / self.scale)) > 0.5, low, middle)
+        return jnp.where(_mean(weights, ndtr((self.mean - high) / self.scale)) > 0.5, high, middle)
+
+
+class Counts(Distribution):
+    """Counts by a logistic variable on the scale of log(1 + count), cut half-way between neighbouring counts.
+
+    Two parameters, as a negative binomial has, but the probability of a count, and a draw, cost the same however large
+    counts are.
+    """
+
+    mean: Float[Array, "... attribute"]
+    scale: Float[Array, "... attribute"]
+    group: laid_out.Counts
+
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
+        return self._log_prob(self.group.count(cells), self.group, np.array(self.group.top), self.mean, self.scale)
+
+    @staticmethod
+    def _log_prob(count: Array, group: laid_out.Counts, top: np.ndarray, mean: Array, scale: Array) -> Array:
+        spread = scale * (np.sqrt(3) / np.pi)  # `scale` is the standard deviation
+        low = jnp.where(count > 0, group.encoded(jnp.maximum(count - 0.5, 0.0)), -FAR)
+        high = jnp.where(count < top, group.encoded(count + 0.5), FAR)
+        return _log_between((low - mean) / spread, (high - mean) / spread)
+
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        return self.group.cells(self.mean + self.scale * (np.sqrt(3) / np.pi) * _logit(uniform))
+
+    def mode(self) -> Float[Array, "... cell"]:
+        """The count at the middle of the distribution."""
+        return self.group.cells(self.mean)
+
+    def natural(self) -> tuple[Array, Array]:
+        attribute, level = level_slots(tuple(top + 1 for top in self.group.top))
+        group = laid_out.Counts(
+            tuple(attribute.tolist()),
+            self.group.location[attribute],
+            self.group.scale[attribute],
+            tuple(self.group.top[index] for index in attribute),
+        )
+        own = self.mean[..., attribute], self.scale[..., attribute]
+        return self._log_prob(jnp.asarray(level), group, np.array(group.top), *own), jnp.zeros_like(self.mean)
+
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        return self.group.cells(_mean(weights, self.mean))
+
+
+class Ordinal(Distribution):
+    """Cumulative logit: P(level ≤ k) = sigmoid(threshold_k − η), thresholds rising and far beyond the last level."""
+
+    middle: Float[Array, "... attribute"]
+    thresholds: Float[Array, "attribute threshold"]
+    group: laid_out.Ordinal
+
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
+        ends = jnp.full((self.thresholds.shape[0], 1), FAR)
+        at = jnp.where(self.group.level(cells)[..., None] == np.arange(self.thresholds.shape[1] + 1), 1.0, 0.0)
+        low = jnp.sum(at * jnp.concatenate([-ends, self.thresholds], axis=1), axis=-1)
+        high = jnp.sum(at * jnp.concatenate([self.thresholds, ends], axis=1), axis=-1)
+        return _log_between(low - self.middle, high - self.middle)
+
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        drawn = self._reached(self.middle + _logit(uniform))
+        expected = self.group.first + self.group.step * jnp.sum(
+            jax.nn.sigmoid(self.middle[..., None] - self.thresholds), axis=-1
+        )
+        return jax.lax.stop_gradient(drawn - expected) + expected
+
+    def _reached(self, place: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        level = jnp.sum(place[..., None] > self.thresholds, axis=-1)
+        return self.group.first + self.group.step * jnp.minimum(level, jnp.array(self.group.levels) - 1)
+
+    def mode(self) -> Float[Array, "... cell"]:
+        """The level at the middle of the distribution."""
+        return self._reached(self.middle)
+
+    def natural(self) -> tuple[Array, Array]:
+        attribute, level = level_slots(self.group.levels)
+        ends = jnp.full((self.thresholds.shape[0], 1), FAR)
+        edges = jnp.concatenate([-ends, self.thresholds, ends], axis=1)
+        places = level.astype(int)
+        low, high = (edges[attribute, places + over] - self.middle[..., attribute] for over in (0, 1))
+        return _log_between(low, high), jnp.zeros_like(self.middle)
+
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        return self._reached(_mean(weights, self.middle))
+
+
+class Categories(Distribution):
+    """Softmax over the levels of each attribute, all of them end to end."""
+
+    logits: Float[Array, "... cell"]
+    group: laid_out.Categorical
+
+    @property
+    def log_totals(self) -> Float[Array, "... attribute"]:
+        return jnp.log(self.group.totals(jnp.exp(self.logits)))
+
+    @property
+    def probabilities(self) -> Float[Array, "... cell"]:
+        raised = jnp.exp(self.logits)
+        return raised / self.group.of_attribute(self.group.totals(raised))
+
+    def log_prob(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
+        return self.group.totals(cells * self.logits) - self.log_totals
+
+    def counted_log_prob(
+        self, cells: Float[Array, "... cell"], counted: Bool[Array, "... attribute"]
+    ) -> Float[Array, "..."]:
+        shown = jnp.where(self.group.spread(counted), cells, 0.0)
+        return jnp.sum(shown * self.logits, axis=-1) - jnp.sum(jnp.where(counted, self.log_totals, 0.0), axis=-1)
+
+    def draw(self, uniform: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
+        probabilities = self.probabilities
+        attribute, level = level_slots(self.group.levels)
+        last = level == np.array(self.group.levels)[attribute] - 1
+        upto = jax.lax.stop_gradient(self.group.cumulative(probabilities))
+        wanted = self.group.spread(uniform)
+        # rounding may leave a total a little below 1, which must not leave a record without a level
+        hard = jnp.where(((upto >= wanted) | last) & (upto - probabilities < wanted), 1.0, 0.0)
+        return jax.lax.stop_gradient(hard - probabilities) + probabilities
+
+    def mode(self) -> Float[Array, "... cell"]:
+        return self.group.likeliest(self.logits)
+
+    def natural(self) -> tuple[Array, Array]:
+        log_totals = self.log_totals
+        return self.logits - self.group.spread(log_totals), jnp.zeros_like(log_totals)
+
+    def centre(self, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+        return self.group.likeliest(_mean(weights, self.probabilities))
+
+
+Distributions = tuple[Distribution, ...]
+"""One for each group of a layout."""
+
+
+class Decoder(eqx.Module):
+    """p(x | z): a network and one output layer for all attributes.
+
+    real and positive: Gaussian (of the logarithm); bounded: Gaussian censored at the bounds; count: discretised
+    logistic of log(1 + count); categorical: softmax; ordinal: cumulative logit. The outputs also have a linear path
+    from z, so that a linear-Gaussian table is learnt at once.
+    """
+
+    network: Layers
+    heads: eqx.nn.Linear
+    steps: Float[Array, "ordinal threshold"]
+
+    def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
+        keys = jax.random.split(key)
+        # the encoder's widths in reverse order
+        last, first = two_widths(width)
+        self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
+        self.heads = eqx.nn.Linear(last + latent, sum(map(_outputs, layout.groups)), key=keys[1])
+        ordinal = [group.levels for group in layout.groups if isinstance(group, laid_out.Ordinal)]
+        self.steps = jnp.zeros((len(ordinal[0]), max(ordinal[0]) - 1) if ordinal else (0, 0))
+
+    def __call__(self, layout: Layout, latent: Float[Array, "... latent"]) -> Distributions:
+        outputs = linear(self.heads, jnp.concatenate([self.network(latent), latent], axis=-1))
+        ends = np.cumsum([_outputs(group) for group in layout.groups]).tolist()
+        starts = [0, *ends[:-1]]
+        return tuple(
+            _distribution(group, outputs[..., start:end], self.steps)
+            for group, start, end in zip(layout.groups, starts, ends, strict=True)
+        )
+
+
+def _outputs(group: Group) -> int:
+    """How many parameters the attributes of a group have."""
+    if isinstance(group, laid_out.Categorical):
+        return group.width
+    return group.size if isinstance(group, laid_out.Ordinal) else 2 * group.size
+
+
+def _distribution(group: Group, outputs: Float[Array, "... output"], steps: Array) -> Distribution:
+    if isinstance(group, laid_out.Categorical):
+        return Categories(jnp.clip(outputs, -LARGEST_LOGIT, LARGEST_LOGIT), group)
+    if isinstance(group, laid_out.Ordinal):
+        return Ordinal(outputs, _thresholds(steps, group), group)
+    mean, log_scale = outputs[..., : group.size], outputs[..., group.size :]
+    scale = jax.nn.softplus(log_scale + 0.5)
+    if isinstance(group, laid_out.Counts):
+        return Counts(mean, SMALLEST_SCALE + scale, group)
+    if isinstance(group, laid_out.Bounded):
+        return Bounded(mean, SMALLEST_BOUNDED_SCALE + scale, group)
+    return Numbers(mean, SMALLEST_SCALE + scale)
+
+
+def _thresholds(steps: Float[Array, "attribute threshold"], group: laid_out.Ordinal) -> Array:
+    """Rising thresholds; beyond an attribute's last level they are padding, far above."""
+    first = steps[:, :1] - 1.0
+    rising = jnp.concatenate([first, first + jnp.cumsum(jax.nn.softplus(steps[:, 1:] + 0.5), axis=1)], axis=1)
+    real = np.arange(steps.shape[1])[None, :] < np.array(group.levels)[:, None] - 1
+    return jnp.where(real, rising, FAR)
+
+
+def log_prob(
+    distributions: Distributions,
+    layout: Layout,
+    cells: Float[Array, "... cell"],
+    counted: Bool[Array, "... attribute"],
+) -> Float[Array, "..."]:
+    """log p(cells | z), over the cells that are counted (by group)."""
+    parts = zip(distributions, layout.split_cells(cells), layout.split(counted), strict=True)
+    return sum((of_group.counted_log_prob(own, mask) for of_group, own, mask in parts), jnp.zeros(()))
+
+
+def draw(
+    distributions: Distributions, layout: Layout, uniforms: Float[Array, "... attribute"]
+) -> Float[Array, "... cell"]:
+    """One draw of every cell; the uniforms are by group."""
+    parts = zip(distributions, layout.split(uniforms), strict=True)
+    return jnp.concatenate([of_group.draw(uniform) for of_group, uniform in parts], axis=-1)
+
+
+def mode(distributions: Distributions) -> Float[Array, "... cell"]:
+    return jnp.concatenate([of_group.mode() for of_group in distributions], axis=-1)
+
+
+def centre(distributions: Distributions, weights: Float[Array, "... sample"]) -> Float[Array, "... cell"]:
+    """The centre of a weighted mixture, see `Distribution.centre`."""
+    return jnp.concatenate([of_group.centre(weights) for of_group in distributions], axis=-1)
+
+
+def natural(distributions: Distributions) -> tuple[Float[Array, "... statistic"], Float[Array, "..."]]:
+    """Coefficients and constant with log p(x | z) = coefficients · layout.statistics(x) + constant."""
+    naturals = [distribution.natural() for distribution in distributions]
+    constants = sum((jnp.sum(constant, axis=-1) for _, constant in naturals), jnp.zeros(()))
+    return jnp.concatenate([coefficients for coefficients, _ in naturals], axis=-1), constants
+
+
+def _mean(weights: Float[Array, "... sample"], of_samples: Float[Array, "... sample value"]) -> Array:
+    return jnp.einsum("...s,...sv->...v", weights, of_samples)
+
+
+def _logit(uniform: Array) -> Array:
+    return jnp.log(uniform) - jnp.log1p(-uniform)
+
+
+def _log_between(low: Array, high: Array) -> Array:
+    """log(sigmoid(high) − sigmoid(low)), without the cancellation."""
+    inside = jnp.maximum(-jnp.expm1(low - high), 1e-9)
+    return jnp.log(inside) - jax.nn.softplus(-high) - jax.nn.softplus(low)
 
 
 def _log_tail(steps: Array) -> Array:
@@ -73,154 +365,4 @@ def _log_tail(steps: Array) -> Array:
     is_far = steps < -50.0
     near = log_ndtr(jnp.where(is_far, 0.0, steps))
     far = jnp.where(is_far, steps, -1.0)
-    return jnp.where(is_far, -0.5 * far**2 - jnp.log(-far) - 0.5 * jnp.log(2 * jnp.pi) - far**-2, near)
-
-
-class Levels(eqx.Module):
-    """Independent distributions over levels; cells are one-hot."""
-
-    log_probabilities: Float[Array, "attribute level"]
-
-    def log_prob(self, cells: Float[Array, "attribute level"]) -> Float[Array, " attribute"]:
-        return jnp.sum(jnp.where(cells > 0, cells * self.log_probabilities, 0.0), axis=1)
-
-    def draw(self, uniform: Float[Array, " attribute"]) -> Float[Array, "attribute level"]:
-        """A hard draw whose gradient is that of the probabilities (straight-through)."""
-        probabilities = jnp.exp(self.log_probabilities)
-        passed = jnp.cumsum(probabilities, axis=1) < uniform[:, None]
-        index = jnp.minimum(jnp.sum(passed, axis=1), probabilities.shape[1] - 1)
-        hard = jax.nn.one_hot(index, probabilities.shape[1])
-        return jax.lax.stop_gradient(hard - probabilities) + probabilities
-
-    def mode(self) -> Float[Array, "attribute level"]:
-        return jax.nn.one_hot(jnp.argmax(self.log_probabilities, axis=1), self.log_probabilities.shape[1])
-
-    def natural(self) -> tuple[Array, Array]:
-        return jnp.maximum(self.log_probabilities, -1e4), jnp.zeros(self.log_probabilities.shape[0])
-
-
-Distribution = Numbers | Bounded | Levels
-Distributions = tuple[Distribution, ...]
-
-
-class Decoder(eqx.Module):
-    """p(x | z): a network and one output layer (head) per group of attributes.
-
-    real and positive: Gaussian (of the logarithm); bounded: Gaussian censored at the bounds; count: negative binomial;
-    categorical: softmax; ordinal: cumulative logit. Every head also has a linear path from z, so that a
-    linear-Gaussian table is learnt at once.
-    """
-
-    network: Layers
-    heads: tuple[eqx.nn.Linear, ...]
-    constants: tuple[Float[Array, "..."], ...]
-
-    def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
-        keys = jax.random.split(key, len(layout.groups) + 1)
-        # the encoder's widths in reverse order
-        last, first = two_widths(width)
-        self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
-        sizes = [_head_size(group) for group in layout.groups]
-        self.heads = tuple(eqx.nn.Linear(last + latent, size, key=k) for size, k in zip(sizes, keys[1:], strict=True))
-        self.constants = tuple(jnp.zeros((group.size, max(group.levels - 1, 1))) for group in layout.groups)
-
-    def __call__(self, layout: Layout, latent: Float[Array, " latent"]) -> Distributions:
-        hidden = jnp.concatenate([self.network(latent), latent])
-        return tuple(
-            _distribution(group, head(hidden), constants)
-            for group, head, constants in zip(layout.groups, self.heads, self.constants, strict=True)
-        )
-
-
-def _head_size(group: Group) -> int:
-    per_attribute = {"continuous": 2, "bounded": 2, "ordinal": 1, "count": 2, "categorical": group.levels}[group.name]
-    return group.size * per_attribute
-
-
-def _distribution(group: Group, outputs: Array, constants: Array) -> Distribution:
-    if group.name == "continuous":
-        mean, log_scale = outputs.reshape(2, group.size)
-        return Numbers(mean, SMALLEST_SCALE + jax.nn.softplus(log_scale + 0.5))
-    if group.name == "bounded":
-        mean, log_scale = outputs.reshape(2, group.size)
-        return Bounded(mean, SMALLEST_BOUNDED_SCALE + jax.nn.softplus(log_scale + 0.5), *group.level_values.T)
-    scores = {"ordinal": _ordinal, "count": _negative_binomial, "categorical": _categorical}[group.name]
-    logits = jnp.where(group.present > 0, scores(group, outputs, constants), -jnp.inf)
-    return Levels(jax.nn.log_softmax(logits, axis=1))
-
-
-def _categorical(group: Group, outputs: Array, constants: Array) -> Array:
-    return outputs.reshape(group.size, group.levels)
-
-
-def _ordinal(group: Group, outputs: Array, constants: Array) -> Array:
-    """Cumulative logit: P(level ≤ k) = sigmoid(threshold_k − η), thresholds rising."""
-    steps = jax.nn.softplus(constants[:, 1:] + 0.5)
-    thresholds = jnp.concatenate([constants[:, :1] - 1.0, constants[:, :1] - 1.0 + jnp.cumsum(steps, axis=1)], axis=1)
-    # thresholds beyond an attribute's last level are padding: every level lies below them
-    beyond = group.present[:, 1:] == 0
-    cumulative = jnp.where(beyond, 1.0, jax.nn.sigmoid(thresholds - outputs[:, None]))
-    edges = jnp.pad(jnp.pad(cumulative, ((0, 0), (1, 0))), ((0, 0), (0, 1)), constant_values=1.0)
-    return jnp.log(jnp.maximum(jnp.diff(edges, axis=1), 1e-9))
-
-
-def _negative_binomial(group: Group, outputs: Array, constants: Array) -> Array:
-    """Log-probabilities of 0, 1, 2, … up to the end of the grid, for a mean and a dispersion."""
-    raw_mean, log_size = outputs.reshape(2, group.size)
-    level = jnp.arange(group.levels, dtype=outputs.dtype)[None, :]
-    size = jnp.exp(jnp.clip(log_size + 2.0, -4.0, 8.0))[:, None]
-    # level_values are (log1p(level) - location) / scale; undoing that makes the initial mean that of the column
-    scale = jnp.log(2.0) / (group.level_values[:, 1] - group.level_values[:, 0])
-    log_mean = jnp.clip(scale * (raw_mean - group.level_values[:, 0]), -8.0, 6.0)[:, None]
-    log_total = jnp.logaddexp(log_mean, jnp.log(size))
-    return (
-        gammaln(level + size) - gammaln(size) - gammaln(level + 1.0)
-        + size * (jnp.log(size) - log_total) + level * (log_mean - log_total)
-    )  # fmt: skip
-
-
-def log_prob(distributions: Distributions, cells: GroupedCells, counted: tuple[Array, ...]) -> Float[Array, ""]:
-    """log p(cells | z), over the cells that are counted."""
-    return sum(
-        (
-            jnp.sum(jnp.where(mask, distribution.log_prob(group_cells), 0.0))
-            for distribution, group_cells, mask in zip(distributions, cells, counted, strict=True)
-        ),
-        jnp.zeros(()),
-    )
-
-
-def draw(distributions: Distributions, uniforms: tuple[Array, ...]) -> GroupedCells:
-    return tuple(distribution.draw(u) for distribution, u in zip(distributions, uniforms, strict=True))
-
-
-def mode(distributions: Distributions) -> GroupedCells:
-    return tuple(distribution.mode() for distribution in distributions)
-
-
-def centre(distribution: Distribution, weights: Float[Array, " sample"]) -> Array:
-    """The centre of a weighted mixture (leading axis: samples): the mean of numbers, the likeliest level.
-
-    Of bounded numbers it is the mean of the components' clipped means, except that a bound with most of the probability
-    is the centre itself: a mean a little off the bound would be a number that hardly ever occurs.
-    """
-    if isinstance(distribution, Numbers):
-        return weights @ distribution.mean
-    if isinstance(distribution, Bounded):
-        return _bounded_centre(distribution, weights)
-    mixture = jnp.tensordot(weights, jnp.exp(distribution.log_probabilities), axes=1)
-    return jax.nn.one_hot(jnp.argmax(mixture, axis=1), mixture.shape[1])
-
-
-def _bounded_centre(samples: Bounded, weights: Float[Array, " sample"]) -> Array:
-    low, high = samples.low[0], samples.high[0]
-    middle = jnp.clip(weights @ jnp.clip(samples.mean, samples.low, samples.high), low, high)
-    middle = jnp.where(weights @ ndtr((samples.low - samples.mean) / samples.scale) > 0.5, low, middle)
-    return jnp.where(weights @ ndtr((samples.mean - samples.high) / samples.scale) > 0.5, high, middle)
-
-
-def natural(distributions: Distributions) -> tuple[Float[Array, " statistic"], Float[Array, ""]]:
-    """Coefficients and constant with log p(x | z) = coefficients · layout.statistics(x) + constant."""
-    naturals = [distribution.natural() for distribution in distributions]
-    coefficients = jnp.concatenate([of_group.reshape(-1) for of_group, _ in naturals])
-    return coefficients, sum((jnp.sum(constant) for _, constant in naturals), jnp.zeros(()))
+    return jnp.where(is_far, -0.5 * far**2 - jnp.log(-far) - 0.5 * np.log(2 * np.pi) - far**-2, near)

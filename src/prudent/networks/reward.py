@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, two_widths
+from prudent.networks.layers import Layers, Width, linear, two_widths
 
 LOG_NOISE = (-4.0, 2.0)
 NEIGHBOURHOOD = 0.3
@@ -59,28 +59,38 @@ class RewardNetwork(eqx.Module):
         self.spread = jax.tree.map(jnp.zeros_like, level) if varying_noise else None
         self.ordered = ordered
 
-    def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
-        return self._mixed(self.network(inputs) + self.linear(inputs))
+    def __call__(self, inputs: Float[Array, "... input"]) -> Float[Array, "... action"]:
+        return self._outputs(inputs, self.network.hidden(inputs))
 
-    def _mixed(self, outputs: Float[Array, " action"]) -> Float[Array, " action"]:
-        return jnp.asarray(neighbour_mixing(len(outputs))) @ outputs if self.ordered else outputs
+    def _outputs(self, inputs: Array, features: Array) -> Array:
+        return self._mixed(linear(self.network.layers[-1], features) + linear(self.linear, inputs))
 
-    def hidden(self, inputs: Float[Array, " input"]) -> Float[Array, " feature"]:
+    def _mixed(self, outputs: Float[Array, "... action"]) -> Float[Array, "... action"]:
+        return outputs @ jnp.asarray(neighbour_mixing(outputs.shape[-1])).T if self.ordered else outputs
+
+    def hidden(self, inputs: Float[Array, "... input"]) -> Float[Array, "... feature"]:
         """The features that the last layer reads, and a constant: θ(x, a) is nearly linear in them."""
-        return jnp.append(self.network.hidden(inputs), 1.0)
+        features = self.network.hidden(inputs)
+        return jnp.concatenate([features, jnp.ones_like(features[..., :1])], axis=-1)
 
-    def noise(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
+    def noise(self, inputs: Float[Array, "... input"]) -> Float[Array, "... action"]:
         """The standard deviation of single (standardised) rewards around θ(x, a)."""
-        return jnp.exp(jnp.clip(self._log_noise(inputs), *LOG_NOISE))
+        log_noise = self._log_noise(None if self.spread is None else self.network.hidden(inputs))
+        every = jnp.broadcast_to(log_noise, (*inputs.shape[:-1], self.log_noise.size))
+        return jnp.exp(jnp.clip(every, *LOG_NOISE))
 
-    def _log_noise(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
-        if self.spread is None:
+    def _log_noise(self, features: Array | None) -> Float[Array, "... action"]:
+        if self.spread is None or features is None:
             return self.log_noise
-        return self.log_noise + self._mixed(self.spread(self.network.hidden(inputs)))
+        return self.log_noise + self._mixed(linear(self.spread, features))
 
-    def log_prob(self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]) -> Float[Array, ""]:
+    def log_prob(
+        self, inputs: Float[Array, "... input"], action: Int[Array, "..."], reward: Float[Array, "..."]
+    ) -> Float[Array, "..."]:
         """log p(R | x, a): Gaussian around the price of the action taken."""
-        return _gaussian(reward, self(inputs)[action], self._log_noise(inputs)[action])
+        features, taken = self.network.hidden(inputs), jax.nn.one_hot(action, self.log_noise.size)
+        price = jnp.sum(taken * self._outputs(inputs, features), axis=-1)
+        return _gaussian(reward, price, jnp.sum(taken * self._log_noise(features), axis=-1))
 
 
 class TypeNetwork(eqx.Module):
@@ -103,13 +113,13 @@ class TypeNetwork(eqx.Module):
         self.profiles = jax.random.normal(keys[2], (types, actions))
         self.log_noise = jnp.full((actions,), -1.0, jnp.float32)
 
-    def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " action"]:
+    def __call__(self, inputs: Float[Array, "... input"]) -> Float[Array, "... action"]:
         """E[R | x, ·], over the types."""
         return jnp.exp(self.log_shares(inputs)) @ self.profiles
 
-    def log_shares(self, inputs: Float[Array, " input"]) -> Float[Array, " type"]:
+    def log_shares(self, inputs: Float[Array, "... input"]) -> Float[Array, "... type"]:
         """log p(k | x)."""
-        return jax.nn.log_softmax(self.network(inputs) + self.linear(inputs))
+        return jax.nn.log_softmax(self.network(inputs) + linear(self.linear, inputs))
 
     @property
     def noise(self) -> Float[Array, " action"]:
@@ -117,16 +127,22 @@ class TypeNetwork(eqx.Module):
         return jnp.exp(jnp.clip(self.log_noise, *LOG_NOISE))
 
     def log_joint(
-        self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]
-    ) -> Float[Array, " type"]:
+        self, inputs: Float[Array, "... input"], action: Int[Array, "..."], reward: Float[Array, "..."]
+    ) -> Float[Array, "... type"]:
         """log p(k, R | x, a)."""
-        return self.log_shares(inputs) + _gaussian(reward, self.profiles[:, action], self.log_noise[action])
+        taken = jax.nn.one_hot(action, self.log_noise.size)
+        noise = jnp.sum(taken * self.log_noise, axis=-1)[..., None]
+        return self.log_shares(inputs) + _gaussian(reward[..., None], taken @ self.profiles.T, noise)
 
-    def log_prob(self, inputs: Float[Array, " input"], action: Array, reward: Float[Array, ""]) -> Float[Array, ""]:
+    def log_prob(
+        self, inputs: Float[Array, "... input"], action: Int[Array, "..."], reward: Float[Array, "..."]
+    ) -> Float[Array, "..."]:
         """log p(R | x, a): the mixture over types."""
-        return logsumexp(self.log_joint(inputs, action, reward))
+        return logsumexp(self.log_joint(inputs, action, reward), axis=-1)
 
 
-def _gaussian(reward: Float[Array, ""], mean: Float[Array, "..."], log_noise: Float[Array, ""]) -> Float[Array, "..."]:
+def _gaussian(
+    reward: Float[Array, "..."], mean: Float[Array, "..."], log_noise: Float[Array, "..."]
+) -> Float[Array, "..."]:
     bounded = jnp.clip(log_noise, *LOG_NOISE)
-    return -0.5 * ((reward - mean) / jnp.exp(bounded)) ** 2 - bounded - 0.5 * jnp.log(2 * jnp.pi)
+    return -0.5 * ((reward - mean) / jnp.exp(bounded)) ** 2 - bounded - 0.5 * np.log(2 * np.pi)

@@ -16,9 +16,9 @@ from prudent.errors import check, number, optional, whole
 
 Network = Any
 Record = Any
-Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, ""], Float[Array, ""]]]
-"""(network, one record, its uniforms, a uniform per attribute that decides what to hide) -> (the training loss, the
-criterion for held-out records)."""
+Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, " record"], Float[Array, " record"]]]
+"""(network, a batch of records, uniforms [record, sample, uniform], a uniform per record and attribute that decides
+what to hide) -> (the training loss of each record, the criterion for held-out records)."""
 
 _RULES = {
     "batch": whole(1),
@@ -113,13 +113,9 @@ def advance(state: State, program: Program, rates: Any, key: Any, first: Any, in
         def batch_loss(arrays):
             network = eqx.combine(arrays, program.shared)
             records = jax.tree.map(lambda column: column[rows], data)
-
-            def record_loss(record, uniform):
-                # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
-                shifted = jnp.clip((points + uniform[None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
-                return program.loss(network, record, shifted, uniform[uniforms:])[0]
-
-            return jnp.mean(jax.vmap(record_loss)(records, noise))
+            # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
+            shifted = jnp.clip((points[None] + noise[:, None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
+            return jnp.mean(program.loss(network, records, shifted, noise[:, uniforms:])[0])
 
         gradient = jax.grad(batch_loss)(arrays)
         updates, optimiser_state = optimiser.update(gradient, optimiser_state, arrays)
@@ -143,12 +139,15 @@ def judge(state: State, program: Program, held_out: Any) -> State:
         network = eqx.combine(state.arrays, program.shared)
         data = program.data | member_data
 
-        def record_criterion(index):
-            record = jax.tree.map(lambda column: column[index], data)
-            return program.loss(network, record, program.points, jnp.ones(program.attributes))[1]
-
         rows, weight = held_out
-        values = jax.lax.map(record_criterion, rows, batch_size=min(program.training.batch, rows.shape[0]))
+        batch = min(program.training.batch, rows.shape[0])
+
+        def criterion(_, some):
+            records = jax.tree.map(lambda column: column[some], data)
+            points = jnp.broadcast_to(program.points, (batch, *program.points.shape))
+            return None, program.loss(network, records, points, jnp.ones((batch, program.attributes)))[1]
+
+        values = jax.lax.scan(criterion, None, rows.reshape(-1, batch))[1].reshape(-1)
         now = jnp.sum(values * weight) / jnp.sum(weight)
         better = now > state.best
         keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), state.arrays, state.best_arrays)
