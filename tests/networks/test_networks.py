@@ -213,9 +213,7 @@ def test_many_records_at_once_are_each_by_itself(layout, decoder, log):
     posterior = encoder(layout, layout.cells(values), observed)
     normal = jax.random.normal(jax.random.key(2), (5, 4, 3))
     drawn = posterior.draw(normal)
-    together = decoding.log_prob(
-        decoder(layout, drawn), layout, layout.cells(values)[:, None], observed[:, None]
-    )
+    together = decoding.log_prob(decoder(layout, drawn), layout, layout.cells(values)[:, None], observed[:, None])
     for row in range(5):
         alone = encoder(layout, layout.cells(values[row]), observed[row])
         latent = alone.draw(normal[row])

@@ -20,6 +20,7 @@ from prudent.errors import InputProblem
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
 from prudent.networks import Decoder, SetEncoder, layout_of, quasi_random
 from prudent.networks import decoder as decoding
+from prudent.networks import layout as laid_out
 from prudent.networks.decoder import Bounded
 from prudent.table import Column, Schema, parse_kind, read_kinds
 
@@ -27,8 +28,12 @@ LOW, HIGH = -1.0, 2.0
 COMPONENTS = [(0.3, 0.5), (-2.0, 1.0), (2.5, 0.05), (0.0, 8.0), (-40.0, 0.3), (1.9999, 0.05)]
 
 
+def bounds(size: int = 1) -> laid_out.Bounded:
+    return laid_out.Bounded(tuple(range(size)), jnp.full(size, LOW), jnp.full(size, HIGH))
+
+
 def censored(mean, scale) -> Bounded:
-    return Bounded(*(jnp.asarray(own, jnp.float32)[None] for own in (mean, scale, LOW, HIGH)))
+    return Bounded(*(jnp.asarray(own, jnp.float32)[None] for own in (mean, scale)), bounds())
 
 
 def spo2(rows: int = 160, seed: int = 0) -> pd.DataFrame:
@@ -87,8 +92,7 @@ def test_between_the_bounds_it_is_the_gaussian_and_beyond_them_the_heap():
 @pytest.mark.parametrize("mean", [-1e5, -300.0, -1.0, 0.5, 2.0, 300.0, 1e5])
 def test_gradients_are_finite_and_point_home(at, mean):
     def log_prob(mean, scale, at):
-        low, high = jnp.array([LOW]), jnp.array([HIGH])
-        return Bounded(mean[None], scale[None], low, high).log_prob(at[None])[0]
+        return Bounded(mean[None], scale[None], bounds()).log_prob(at[None])[0]
 
     value, slopes = jax.value_and_grad(log_prob, argnums=(0, 1, 2))(
         jnp.float32(mean), jnp.float32(0.05), jnp.float32(at)
@@ -111,8 +115,8 @@ def test_the_far_tail_continues_the_near_one():
 
 def test_draws_stay_inside_and_heap_as_often_as_they_should():
     mean, scale = (jnp.array(own) for own in zip(*COMPONENTS, strict=True))
-    own = Bounded(mean, scale, jnp.full(mean.size, LOW), jnp.full(mean.size, HIGH))
-    drawn = np.asarray(jax.vmap(own.draw)(jnp.asarray(quasi_random(2048, mean.size, 0))))
+    own = Bounded(mean, scale, bounds(mean.size))
+    drawn = np.asarray(own.draw(jnp.asarray(quasi_random(2048, mean.size, 0))))
     assert drawn.min() == LOW
     assert drawn.max() == HIGH
     np.testing.assert_allclose((drawn == LOW).mean(axis=0), stats.norm.cdf(LOW, mean, scale), atol=3e-3)
@@ -121,21 +125,21 @@ def test_draws_stay_inside_and_heap_as_often_as_they_should():
 
 
 def test_centre_is_a_mean_inside_or_the_bound_that_has_most():
-    def mixture(means, scale):
-        return jax.vmap(lambda mean: censored(mean, scale))(jnp.array(means))
-
     weights = jnp.array([0.5, 0.3, 0.2])
-    middle = decoding.centre(mixture([0.0, 1.0, 9.0], 0.1), weights)
-    assert float(middle[0]) == pytest.approx(0.3 * 1.0 + 0.2 * HIGH)
-    assert decoding.centre(mixture([-3.0, -2.0, 0.5], 0.1), weights).tolist() == [LOW]
-    assert decoding.centre(mixture([5.0, 2.5, 0.5], 0.1), weights).tolist() == [HIGH]
+
+    def centre(*means):
+        return float(Bounded(jnp.array(means)[:, None], jnp.full((3, 1), 0.1), bounds()).centre(weights)[0])
+
+    assert centre(0.0, 1.0, 9.0) == pytest.approx(0.3 * 1.0 + 0.2 * HIGH)
+    assert centre(-3.0, -2.0, 0.5) == LOW
+    assert centre(5.0, 2.5, 0.5) == HIGH
 
 
 def test_natural_parameters_give_the_log_density(saturation):
     layout = layout_of(saturation.schema)
     distributions = Decoder(layout, latent=3, width=8, key=jax.random.key(0))(layout, jnp.array([0.3, -1.0, 0.5]))
     coefficients, constant = decoding.natural(distributions)
-    everything = layout.split(jnp.ones(layout.attributes, bool))
+    everything = jnp.ones(layout.attributes, bool)
     complete = saturation.values[saturation.observed.all(axis=1)][:20]
     encoded_low, encoded_high = layout.bounds
     assert (complete == np.asarray(encoded_high)).any()
@@ -143,7 +147,9 @@ def test_natural_parameters_give_the_log_density(saturation):
     for values in complete:
         cells = layout.cells(jnp.asarray(values))
         ours = float(coefficients @ layout.statistics(cells) + constant)
-        assert ours == pytest.approx(float(decoding.log_prob(distributions, cells, everything)), rel=1e-4, abs=1e-4)
+        assert ours == pytest.approx(
+            float(decoding.log_prob(distributions, layout, cells, everything)), rel=1e-4, abs=1e-4
+        )
 
 
 # --- layout, search ---
@@ -152,12 +158,12 @@ def test_natural_parameters_give_the_log_density(saturation):
 def test_layout_keeps_bounds_and_looks_continuous(saturation):
     layout = layout_of(saturation.schema)
     group = next(group for group in layout.groups if group.name == "bounded")
-    assert (group.attributes, group.discrete, group.embedded, group.levels) == ((0, 1), False, False, 0)
+    assert (group.attributes, group.width, group.switches) == ((0, 1), 2, ())
     decoded = saturation.schema.decode(np.stack([np.asarray(bound) for bound in layout.bounds]).clip(-9, 9))
     assert decoded["spo2"] == [0, 100]
     assert decoded["share"] == [0.0, 1.0]
     assert np.isinf(layout.bounds[0][2])
-    back = jax.vmap(lambda values: layout.values(layout.cells(values)))(jnp.asarray(saturation.values))
+    back = layout.values(layout.cells(jnp.asarray(saturation.values)))
     np.testing.assert_array_equal(back, saturation.values)
     cells = movable_cells(layout)
     assert (sorted(cells.numbers), cells.switches) == ([0, 1, 2], ())

@@ -49,7 +49,9 @@ def _permuted(layout: Layout, encoder: SetEncoder) -> tuple[SetEncoder, Layout]:
         attributes += (attribute + order).tolist()
         cell, attribute = cell + group.width, attribute + group.size
     moved = eqx.tree_at(
-        lambda e: (e.embedding, e.bias), encoder, (encoder.embedding[np.array(cells)], encoder.bias[np.array(attributes)])
+        lambda e: (e.embedding, e.bias),
+        encoder,
+        (encoder.embedding[np.array(cells)], encoder.bias[np.array(attributes)]),
     )
     return moved, Layout(tuple(groups), layout.attributes)
 

@@ -8,6 +8,7 @@ from prudent.decide.advice import Case as Case
 from prudent.decide.choice import Scored as Scored
 from prudent.decide.choice import score_together as score_together
 from prudent.decide.completions import Completions as Completions
+from prudent.decide.completions import Draws as Draws
 from prudent.decide.completions import PriceTable as PriceTable
 from prudent.decide.completions import assemble as assemble
 from prudent.decide.explanation.explanation import ActionPrice as ActionPrice

@@ -1,6 +1,7 @@
 """What a strategy sees of the prices: lowered by doubt and noise where asked, and net of what an action costs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import equinox as eqx
 import numpy as np
@@ -26,12 +27,13 @@ class Caution(eqx.Module):
             prices = prices - self.doubt * table.doubt
         if self.noise and table.noise is not None:
             prices = prices - self.noise * table.noise
-        return eqx.tree_at(lambda t: t.prices, table, prices)
+        examined = None if table.examined is None else self.outcome(table.examined)
+        return replace(table, prices=prices, examined=examined)
 
     def net(self, table: PriceTable) -> PriceTable:
         """What strategies choose from: lower bounds less the costs of acting."""
         outcome = self.outcome(table)
-        return eqx.tree_at(lambda t: t.prices, outcome, outcome.prices - self.costs[None, :])
+        return replace(outcome, prices=outcome.prices - self.costs[None, :])
 
 
 def action_costs(costs: Mapping[ActionLabel, float] | None, labels: tuple[ActionLabel, ...]) -> np.ndarray:

@@ -46,13 +46,14 @@ class Scoring(eqx.Module):
     caution: Caution
 
     def __call__(self, table: PriceTable) -> tuple[Array, ...]:
-        inside = self.plausible_set.inside(table)
-        count = jnp.sum(inside & (table.log_density < table.log_density[0]))  # a draw may be x̂ itself
+        known = table.with_density
+        inside = self.plausible_set.inside(known)
+        count = jnp.sum(inside & (known.log_density < known.log_density[0]))  # a draw may be x̂ itself
         net = self.caution.net(table)
         return (
             self.strategy.scores(net),
             table.expected,
-            worst_over(self.caution.outcome(table), inside),
+            worst_over(self.caution.outcome(known), inside),
             net.action_entropy,
             count,
             table.effective_completions,

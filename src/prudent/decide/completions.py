@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 
 class Completions(eqx.Module):
@@ -22,12 +22,30 @@ class Completions(eqx.Module):
     evidence: Float[Array, " member"] | None = None
 
 
+class Draws(eqx.Module):
+    """Completions of one record before their densities are known, which take most of the time.
+
+    `centres` are candidates for x̂ beside the draws, one of each member.
+    """
+
+    values: Float[Array, "draw attribute"]
+    log_weights: Float[Array, " draw"]
+    centres: Float[Array, "member attribute"]
+    evidence: Float[Array, " member"]
+
+    @property
+    def candidates(self) -> Float[Array, "candidate attribute"]:
+        return jnp.concatenate([self.values, self.centres])
+
+
 class PriceTable(eqx.Module):
     """What a strategy chooses from: the price of every action on every completion (one record).
 
     `doubt` is how unsure each price is (one standard deviation, from too few logged rows and from members that
     disagree); `noise` how much single outcomes scatter around it. Both are in reward units, None where unknown.
     `draws` is how many equally weighted draws stand behind the rows, None where the rows are the draws themselves.
+    `examined` is a table of some of the rows, from which the plausible set is known, where the density was not asked of
+    all (it is NaN then, except that of x̂).
     """
 
     prices: Float[Array, "completion action"]
@@ -36,6 +54,17 @@ class PriceTable(eqx.Module):
     doubt: Float[Array, "completion action"] | None = None
     noise: Float[Array, "completion action"] | None = None
     draws: Float[Array, ""] | None = None
+    examined: "PriceTable | None" = None
+
+    @property
+    def with_density(self) -> "PriceTable":
+        """The table, or the part of it, whose densities are known."""
+        return self if self.examined is None else self.examined
+
+    def take(self, rows: Int[Array, " row"]) -> "PriceTable":
+        """Some rows, with their weights as they are."""
+        columns = self.prices, self.log_weights, self.log_density, self.doubt, self.noise
+        return PriceTable(*(None if column is None else column[rows] for column in columns), self.draws)
 
     @property
     def weights(self) -> Float[Array, " completion"]:
@@ -87,3 +116,9 @@ def assemble(
         jnp.concatenate([log_density[most_likely][None], log_density[:draws]]),
         evidence,
     )
+
+
+def resampled(weights: Float[Array, " draw"], count: int) -> Int[Array, " count"]:
+    """The numbers of `count` draws of equal weight that stand for all: systematic resampling."""
+    places = (jnp.arange(count) + 0.5) / count
+    return jnp.minimum(jnp.sum(jnp.cumsum(weights)[None, :] < places[:, None], axis=1), weights.shape[0] - 1)

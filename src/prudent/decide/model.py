@@ -4,6 +4,7 @@ This is all that deciding needs to know of a model, so it stands here and not be
 """
 
 import abc
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.completions import Completions, Draws, PriceTable, resampled
 from prudent.propensity import LoggingPolicy
 from prudent.table import ActionLabel, Log, Roles, Schema
 
@@ -87,8 +88,24 @@ class FittedModel(Protocol):
 class HasDensity(Protocol):
     """A model that knows the density of any completion, not only of its own draws: what a worst-case search needs."""
 
-    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
-        """log p(x | x̃) on the scale of the completions that came with `evidence`."""
+    def log_density(
+        self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
+    ) -> Float[Array, "..."]:
+        """log p(x | x̃) on the scale of the completions that came with `evidence`; of one or of many."""
+        ...
+
+
+@runtime_checkable
+class HasDraws(HasDensity, Protocol):
+    """A model that can complete a record without the densities of its completions."""
+
+    def draws(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+    ) -> Draws:
+        """The same completions as `complete` has."""
         ...
 
 
@@ -148,6 +165,48 @@ def price_draws(
     """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
     return completions, price_completions(model, completions.values, completions.log_weights, completions.log_density)
+
+
+REPRESENTATIVE = 48
+"""Draws that stand for all where the edge of the plausible set is looked for."""
+LOWEST = 16
+"""Draws beside them whose price is among the lowest of some action, so that the worst case is not overlooked."""
+
+
+def priced_and_examined(
+    model: HasDraws,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Array,
+) -> tuple[Completions, PriceTable]:
+    """As `price_draws`, for who does not decide by densities: these are computed for some completions only.
+
+    Those are drawn by their weights, and joined by the lowest-priced ones of every action: enough for the plausible set
+    and its worst case.
+    """
+    assert isinstance(model, Model)
+    drawn = model.draws(values, observed, uniforms)
+    candidates, count, members = drawn.candidates, drawn.log_weights.shape[0], drawn.centres.shape[0]
+    unknown = jnp.full(count + members, jnp.nan)
+    priced = price_completions(model, candidates, jnp.full(count + members, -jnp.inf), unknown)
+    lowest = jax.lax.top_k(-priced.prices[:count].T, max(LOWEST // priced.prices.shape[1], 1))[1].reshape(-1)
+    representative = resampled(jnp.exp(drawn.log_weights), REPRESENTATIVE)
+    chosen = jnp.concatenate([representative, lowest, count + jnp.arange(members)])
+    density = jnp.where(jnp.all(observed), 0.0, model.log_density(candidates[chosen], drawn.evidence))
+    densest = jnp.argmax(density)
+    weights = jnp.where(jnp.arange(len(chosen)) < REPRESENTATIVE, -jnp.log(float(REPRESENTATIVE)), -jnp.inf)
+    examined = priced.take(jnp.append(chosen[densest], chosen))
+    first = jnp.array([-jnp.inf])
+    examined = replace(
+        examined,
+        log_weights=jnp.concatenate([first, weights]),
+        log_density=jnp.append(density[densest], density),
+    )
+    rows = jnp.append(chosen[densest], jnp.arange(count))
+    log_weights = jnp.concatenate([first, drawn.log_weights])
+    known = jnp.full(count + 1, jnp.nan).at[0].set(density[densest])
+    table = replace(priced.take(rows), log_weights=log_weights, log_density=known, examined=examined)
+    return Completions(candidates[rows], log_weights, known, drawn.evidence), table
 
 
 def price_completions(

@@ -14,7 +14,7 @@ from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtri
 
-from prudent.decide.completions import Completions, PriceTable
+from prudent.decide.completions import Completions, PriceTable, resampled
 from prudent.decide.model import Model, price_completions
 from prudent.networks import quasi_random
 
@@ -107,8 +107,7 @@ def typical_doubt(
     model: Model, completions: Completions, table: PriceTable
 ) -> Float[Array, "completion action"] | None:
     """The doubt of every action, the same for all completions: over a few of them, drawn by their weight."""
-    positions = (jnp.arange(TYPICAL) + 0.5) / TYPICAL
-    chosen = jnp.minimum(jnp.searchsorted(jnp.cumsum(table.weights), positions), len(table.weights) - 1)
+    chosen = resampled(table.weights, TYPICAL)
     if table.doubt is not None:
         doubt = table.doubt[chosen]
     else:

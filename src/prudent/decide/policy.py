@@ -115,6 +115,7 @@ class Policy:
             search=self._search_or_default,
             plausible_set=self.plausible_set,
             doubt=self.doubt,
+            every_density=self.strategy.needs_density or self.floor is not None,
         )
 
     @property

@@ -1,7 +1,7 @@
 """Pricing: records completed and every action priced on each completion, in chunks of fixed size."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from prudent.decide.caution import Caution
 from prudent.decide.completions import Completions, PriceTable
-from prudent.decide.model import HasTypes, Model, price_completions, price_table
+from prudent.decide.model import HasDraws, HasTypes, Model, price_completions, price_table, priced_and_examined
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.search import MovableCells, Search, movable_cells, search_worst
 from prudent.networks import layout_of, quasi_random, use_compilation_cache
@@ -37,6 +37,7 @@ class Pricing:
     completions: how many plausible records each case is completed into.
     literal: candidates as the paper prints it, see `Strategy.literal`.
     doubt: the caution that a search for worst cases takes into account.
+    every_density: whether the density of every completion is computed, or of as many as the worst case takes.
     """
 
     model: Model
@@ -47,6 +48,7 @@ class Pricing:
     search: Search
     plausible_set: PlausibleSet
     doubt: float
+    every_density: bool = True
 
     @property
     def searched(self) -> bool:
@@ -64,6 +66,12 @@ class Pricing:
             return self.draws_like(other)
         searches = [(one.search, one.plausible_set, one.doubt) for one in (self, other)]
         return self is other or bool(eqx.tree_equal(*searches))
+
+    @property
+    def _examined(self) -> bool:
+        """Whether densities are computed for some of the completions only."""
+        drawn = isinstance(self.model, HasDraws) and not isinstance(self.model, HasTypes)
+        return drawn and not (self.every_density or self.searched or self.literal)
 
     @cached_property
     def _cells(self) -> MovableCells:
@@ -95,10 +103,10 @@ class Pricing:
         """
         use_compilation_cache()
         rows = len(encoded.flags)
-        # two sizes only, so that at most two programs are compiled: a few cases should not cost as much as many
+        # two sizes only, so that at most two programs are compiled; a few cases are taken one by one
         held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
         most = 1 << max(held // self._cells_per_row, 1).bit_length() - 1
-        chunk = min(FEW_ROWS if rows <= FEW_ROWS else MANY_ROWS, most)
+        chunk = 1 if rows <= FEW_ROWS else min(MANY_ROWS, most)
         for part in tracked(-(-rows // chunk), label):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
@@ -114,19 +122,20 @@ class Pricing:
     def detail(self, values: np.ndarray, observed: np.ndarray) -> tuple[Completions, PriceTable]:
         """Everything about one encoded record: its completions and all prices."""
         use_compilation_cache()
-        # as many rows as a small table has, so that its program serves here too
-        many = (np.broadcast_to(part, (FEW_ROWS, *part.shape)) for part in (values, observed))
-        completions, table = jax.tree.map(lambda leaf: leaf[0], self._complete(*map(jnp.asarray, many)))
+        # a table of one row, so that its program serves here too
+        one = jnp.asarray(values[None]), jnp.asarray(observed[None])
+        completed = self._with_search(one[1], self._drawn(*one, False))
+        completions, table = jax.tree.map(lambda leaf: leaf[0], completed)
         if table.doubt is not None:
             return completions, table
         return completions, eqx.tree_at(lambda t: t.doubt, table, _doubts(self.model, completions), is_leaf=_absent)
 
     def _complete(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
         """Completions and price tables of a chunk, with what a search adds to them."""
-        return self._with_search(observed, self._drawn(values, observed))
+        return self._with_search(observed, self._drawn(values, observed, self._examined))
 
-    def _drawn(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
-        return _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0)
+    def _drawn(self, values: Array, observed: Array, examined: bool) -> tuple[Completions, PriceTable]:
+        return _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0, examined)
 
     def _with_search(
         self, observed: Array, completed: tuple[Completions, PriceTable]
@@ -145,24 +154,31 @@ def completed_together(several: Sequence[Pricing], encoded: Encoded) -> Iterator
     largest = max(several, key=lambda one: one._cells_per_row)  # a chunk that it has room for suits all
     label = "searching worst cases" if largest.searched else "completing and pricing"
     for values, observed in largest.chunks(encoded, label):
-        drawn = largest._drawn(values, observed)
+        drawn = largest._drawn(values, observed, all(one._examined for one in several))
         yield [one._with_search(observed, drawn) for one in several]
 
 
 @eqx.filter_jit
 def _completed(
-    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool, doubt: bool
+    model: Model, values: Array, observed: Array, uniforms: Array, literal: bool, doubt: bool, examined: bool
 ) -> tuple[Completions, PriceTable]:
     """Completions and price tables of many records."""
 
     def one(values: Array, observed: Array) -> tuple[Completions, PriceTable]:
-        completions, table = price_table(model, values, observed, uniforms, literal)
+        if examined:
+            assert isinstance(model, HasDraws)
+            completions, table = priced_and_examined(model, values, observed, uniforms)
+        else:
+            completions, table = price_table(model, values, observed, uniforms, literal)
         # the doubt of every price is expensive; where nobody asks for it the compiler leaves it out
-        if doubt or isinstance(model, HasTypes):
-            return completions, table
-        return completions, eqx.tree_at(lambda t: t.doubt, table, None, is_leaf=_absent)
+        return completions, table if doubt or isinstance(model, HasTypes) else _without_doubt(table)
 
     return jax.vmap(one)(values, observed)
+
+
+def _without_doubt(table: PriceTable) -> PriceTable:
+    examined = None if table.examined is None else _without_doubt(table.examined)
+    return replace(table, doubt=None, examined=examined)
 
 
 @eqx.filter_jit

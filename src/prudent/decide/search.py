@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from prudent.decide.caution import Caution
 from prudent.decide.completions import Completions, PriceTable
@@ -19,8 +19,9 @@ from prudent.decide.model import HasDensity, HasLimits, Model, price_completions
 from prudent.errors import check, whole
 from prudent.networks import Layout
 
-SWITCHES_TRIED = 4
-ALONG, AROUND = (0.0, 0.25, 0.5, 0.75, 1.0), (0.999, 0.98, 0.95, 0.9, 0.8)
+SWITCHES_TRIED = 2
+"""In each of the two looks of a step."""
+ALONG, AROUND = (0.0, 0.5, 1.0), (0.999, 0.97, 0.9)
 """Where a ray is looked at: shares of its length, then of the way to where the plausible set should end."""
 FIRST_STEP, AFTER_SUCCESS, AFTER_FAILURE = 1.5, 1.2, 0.4
 """In units of the posterior's own spread (Mahalanobis)."""
@@ -58,8 +59,25 @@ class MovableCells(eqx.Module):
     low: Float[Array, " attribute"]
     high: Float[Array, " attribute"]
 
-    def within(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
+    def within(self, values: Float[Array, "... attribute"]) -> Float[Array, "... attribute"]:
         return jnp.clip(values, self.low, self.high)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Of every attribute, whether it is a number."""
+        return np.isin(np.arange(self.low.size), self.numbers)
+
+    @property
+    def switch_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        attribute, level = zip(*self.switches, strict=True)
+        return np.array(attribute), np.array(level, np.float32)
+
+    def current(self, here: Bool[Array, " switch"]) -> Int[Array, " switch"]:
+        """For every switch, the one that its attribute stands at, of those marked."""
+        attribute, _ = self.switch_arrays
+        _, starts, owner, counts = np.unique(attribute, return_index=True, return_inverse=True, return_counts=True)
+        places = starts[:, None] + np.minimum(np.arange(counts.max())[None, :], counts[:, None] - 1)
+        return (starts + jnp.argmax(here[places], axis=1))[owner]
 
 
 class _Point(NamedTuple):
@@ -96,7 +114,7 @@ def search_worst(
     """
     others = inside & (completions.log_density < completions.log_density[0])
     edge = jnp.where(jnp.any(others), edge, jnp.inf)
-    landscape = _Landscape(model, caution, observed, cells, completions, edge)
+    landscape = _Landscape.of(model, caution, observed, cells, completions, edge)
     prices = caution.outcome(table).prices
     starts = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[: search.starts].T
 
@@ -117,7 +135,11 @@ def search_worst(
 
 
 class _Landscape(eqx.Module):
-    """The price of one record's completions and the edge of what is plausible."""
+    """The price of one record's completions and the edge of what is plausible.
+
+    spread: how each completion's free numbers differ from their mean, times the root of its weight.
+    brings_along: how far the numbers of completions with a level lie from the mean of all; zero where none has it.
+    """
 
     model: Model
     caution: Caution
@@ -125,20 +147,49 @@ class _Landscape(eqx.Module):
     cells: MovableCells
     completions: Completions
     edge: Float[Array, ""]
+    free: Bool[Array, " attribute"]
+    spread: Float[Array, "completion attribute"]
+    brings_along: Float[Array, "switch attribute"]
 
-    def price(self, values: Float[Array, " attribute"], action: Array) -> Float[Array, ""]:
-        table = price_completions(self.model, values[None, :], jnp.zeros(1), jnp.zeros(1))
-        return self.caution.outcome(table).prices[0, action]
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        caution: Caution,
+        observed: Bool[Array, " attribute"],
+        cells: MovableCells,
+        completions: Completions,
+        edge: Float[Array, ""],
+    ) -> "_Landscape":
+        values, weights = completions.values, jnp.exp(completions.log_weights)
+        free, mean = jnp.asarray(cells.free) & ~observed, weights @ values
+        spread = jnp.where(free[None, :], values - mean[None, :], 0.0) * jnp.sqrt(weights)[:, None]
+        brings_along = jnp.zeros((0, values.shape[1]))
+        if cells.switches:
+            attribute, level = cells.switch_arrays
+            share = jnp.where(values[:, attribute] == level[None, :], weights[:, None], 0.0)
+            total = jnp.sum(share, axis=0)[:, None]
+            apart = share.T @ values / jnp.maximum(total, 1e-9) - mean[None, :]
+            brings_along = jnp.where(free[None, :] & (total > 0), apart, 0.0)
+        return cls(model, caution, observed, cells, completions, edge, free, spread, brings_along)
 
-    def log_density(self, values: Float[Array, " attribute"]) -> Float[Array, ""]:
+    def prices(self, values: Float[Array, "tried attribute"], action: Array) -> Float[Array, " tried"]:
+        nothing = jnp.zeros(values.shape[0])
+        table = price_completions(self.model, values, nothing, nothing)
+        return self.caution.outcome(table).prices[:, action]
+
+    def log_density(self, values: Float[Array, "tried attribute"]) -> Float[Array, " tried"]:
         assert isinstance(self.model, HasDensity)  # the policy has checked
         assert self.completions.evidence is not None
         return self.model.log_density(values, self.completions.evidence)
 
-    def within(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        """The nearest record that can occur."""
+    def within(self, values: Float[Array, "tried attribute"]) -> Float[Array, "tried attribute"]:
+        """The nearest records that can occur."""
         bounded = self.cells.within(values)
-        return self.model.possible_record(bounded, self.observed) if isinstance(self.model, HasLimits) else bounded
+        if not isinstance(self.model, HasLimits):
+            return bounded
+        possible = self.model.possible_record
+        return jax.vmap(lambda one: possible(one, self.observed))(bounded)
 
     def walk(self, point: _Point, action: Array, steps: int) -> _Point:
         """Each step goes to the lowest plausible record it finds, downhill or with a level switched; or stays."""
@@ -147,24 +198,23 @@ class _Landscape(eqx.Module):
             centre, aim = self._downhill(point, action)
             switched = self._switched(point, action)
 
-            def look(best: tuple[_Point, Array], _: None) -> tuple[tuple[_Point, Array], None]:
+            def look(best: tuple[_Point, Array], switched: Array) -> tuple[tuple[_Point, Array], None]:
                 lowest, shares = best
-                ray = jax.vmap(self.within)(centre[None, :] + jnp.outer(shares, aim - centre))
+                ray = self.within(centre[None, :] + jnp.outer(shares, aim - centre))
                 tried = jnp.concatenate([ray, switched])
-                density = jax.vmap(self.log_density)(tried)
+                density = self.log_density(tried)
                 lowest = self._lowest(lowest, tried, density, action)
                 return (lowest, self._near_edge(shares, density[: shares.size])), None
 
             # first all along the ray, then closely where it should leave the plausible set; one program for both
-            lowest = jax.lax.scan(look, (point, jnp.array(ALONG)), None, length=2)[0][0]
+            lowest = jax.lax.scan(look, (point, jnp.array(ALONG)), switched)[0][0]
             changed = jnp.where(lowest.price < point.price, AFTER_SUCCESS, AFTER_FAILURE)
             return lowest._replace(reach=changed * point.reach), None
 
         return jax.lax.scan(step, point, None, length=steps)[0]
 
     def _lowest(self, point: _Point, tried: Array, density: Array, action: Array) -> _Point:
-        prices = jax.vmap(lambda values: self.price(values, action))(tried)
-        prices = jnp.where(density >= self.edge, prices, jnp.inf)
+        prices = jnp.where(density >= self.edge, self.prices(tried, action), jnp.inf)
         best = jnp.argmin(prices)
         better = _Point(tried[best], prices[best], density[best], point.reach)
         return jax.tree.map(lambda new, old: jnp.where(prices[best] < point.price, new, old), better, point)
@@ -180,64 +230,38 @@ class _Landscape(eqx.Module):
         """The middle of the plausible set, and a gradient step of the missing numbers to be drawn back towards it."""
         if not self.cells.numbers:
             return point.values, point.values
-        slope = jnp.where(self._free, jax.grad(self.price)(point.values, action), 0.0)
-        down = self._along_spread(slope)
+        slope = jax.grad(lambda values: self.prices(values[None], action)[0])(point.values)
+        slope = jnp.where(self.free, slope, 0.0)
+        # Σ·slope with Σ the weighted covariance of the completions; never formed, so many gaps cost little
+        down = self.spread.T @ (self.spread @ slope) + 1e-4 * slope
         aim = point.values - point.reach * down / jnp.sqrt(jnp.maximum(slope @ down, 1e-20))
-        return jnp.where(self._free, self._centre(point.values), point.values), aim
+        return jnp.where(self.free, self._centre(point.values), point.values), aim
 
-    def _switched(self, point: _Point, action: Array) -> Float[Array, "tried attribute"]:
-        """The lowest records with one missing cell of a discrete kind at another level."""
+    def _switched(self, point: _Point, action: Array) -> Float[Array, "look tried attribute"]:
+        """The lowest records with one missing cell of a discrete kind at another level, for each of the two looks."""
+        values = point.values
         if not self.cells.switches:
-            return point.values[None, :][:0]
-        attribute, level = self._switches
-        missing = ~self.observed[attribute]
-        switched = jax.vmap(lambda j, value, free: point.values.at[j].set(jnp.where(free, value, point.values[j])))(
-            attribute, level, missing
-        )
+            return jnp.zeros((2, 0, values.size))
+        attribute, level = self.cells.switch_arrays
+        here = values[attribute] == level
+        may_switch = ~self.observed[attribute] & ~here
         # the numbers that go with the old level are exchanged for those that go with the new one
-        here = self._centre(point.values)
-        moved = jax.vmap(lambda values: jnp.where(self._free, self._centre(values) - here, 0.0))(switched)
-        candidates = switched + moved
-        candidates = jax.vmap(self.within)(candidates)
-        prices = jax.vmap(lambda values: self.price(values, action))(candidates)
-        return candidates[jnp.argsort(jnp.where(missing, prices, jnp.inf))[:SWITCHES_TRIED]]
+        old = self.brings_along[self.cells.current(here)]
+        moved = jnp.where(self.free[None, :], self.brings_along - old, 0.0)
+        candidates = jnp.where(attribute[:, None] == np.arange(values.size)[None, :], level[:, None], values[None, :])
+        candidates = jnp.where(may_switch[:, None], self.within(candidates + moved), values[None, :])
+        prices = jnp.where(may_switch, self.prices(candidates, action), jnp.inf)
+        lowest = jax.lax.top_k(-prices, min(2 * SWITCHES_TRIED, len(attribute)))[1]
+        return candidates[jnp.resize(lowest, 2 * SWITCHES_TRIED)].reshape(2, SWITCHES_TRIED, -1)
 
     def _centre(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
         """The likely numbers beside these levels: x̂, moved by what each level that differs from x̂'s brings along."""
         likely = self.completions.values[0]
         if not self.cells.switches:
             return likely
-        attribute, level = self._switches
-        differs = (values != likely)[attribute]
+        attribute, level = self.cells.switch_arrays
         sign = jnp.where(values[attribute] == level, 1.0, 0.0) - jnp.where(likely[attribute] == level, 1.0, 0.0)
-        return likely + jnp.where(differs, sign, 0.0) @ self._brings_along
-
-    @property
-    def _switches(self) -> tuple[Array, Array]:
-        attribute, level = zip(*self.cells.switches, strict=True)
-        return jnp.array(attribute), jnp.array(level, jnp.float32)
-
-    @property
-    def _brings_along(self) -> Float[Array, "switch attribute"]:
-        """How far the numbers of completions with this level lie from the mean of all; zero where none has it."""
-        attribute, level = self._switches
-        values = self.completions.values
-        weights = jnp.exp(self.completions.log_weights)
-        share = jnp.where(values[:, attribute] == level[None, :], weights[:, None], 0.0)
-        mean = weights @ values
-        apart = share.T @ values / jnp.maximum(jnp.sum(share, axis=0), 1e-9)[:, None] - mean[None, :]
-        return jnp.where(self._free[None, :] & (jnp.sum(share, axis=0) > 0)[:, None], apart, 0.0)
-
-    @property
-    def _free(self) -> Bool[Array, " attribute"]:
-        return jnp.zeros_like(self.observed).at[np.array(self.cells.numbers, int)].set(True) & ~self.observed
-
-    def _along_spread(self, slope: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
-        """Σ·slope with Σ the weighted covariance of the completions; never formed, so many gaps cost little."""
-        weights = jnp.exp(self.completions.log_weights)
-        spread = self.completions.values - (weights @ self.completions.values)[None, :]
-        spread = jnp.where(self._free[None, :], spread, 0.0)
-        return spread.T @ (weights * (spread @ slope)) + 1e-4 * slope
+        return likely + sign @ self.brings_along
 
 
 def _joined(

@@ -34,12 +34,15 @@ class Strategy(eqx.Module):
     in_reward_units: the scores are rewards, and can be reported as such.
     in_shares: the scores are shares of what is plausible.
     needs_worst_case: the worst plausible case decides, so it is worth searching for.
+    needs_density: the scores depend on how dense completions are; without, the densities of a few of them, for the
+        reported worst case, are enough, which takes a third of the time.
     """
 
     stochastic: ClassVar[bool] = False
     in_reward_units: ClassVar[bool] = False
     in_shares: ClassVar[bool] = False
     needs_worst_case: ClassVar[bool] = False
+    needs_density: ClassVar[bool] = True
 
     @abc.abstractmethod
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
@@ -118,6 +121,7 @@ class MaximumExpectedReward(Strategy):
     """The action with the highest expected reward over the completions (eq 6)."""
 
     in_reward_units: ClassVar[bool] = True
+    needs_density: ClassVar[bool] = False
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         return table.expected
@@ -216,6 +220,7 @@ class TailAverse(Strategy):
     """
 
     in_reward_units: ClassVar[bool] = True
+    needs_density: ClassVar[bool] = False
     risk: float
     measure: Literal["cvar", "quantile"]
 
@@ -274,6 +279,7 @@ class MostOftenBest(Strategy):
     """The action that is best in most of the completions' weight (the mode rule of the paper's introduction)."""
 
     in_shares: ClassVar[bool] = True
+    needs_density: ClassVar[bool] = False
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         return table.best_frequency
@@ -293,6 +299,7 @@ class BestFrequencyLottery(Strategy):
 
     stochastic: ClassVar[bool] = True
     in_shares: ClassVar[bool] = True
+    needs_density: ClassVar[bool] = False
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         return table.best_frequency

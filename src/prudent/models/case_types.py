@@ -43,8 +43,8 @@ class TypedModel(CausalGraphModel):
     def noise(self, values: Float[Array, " attribute"]) -> Float[Array, " action"]:
         return self.scale.scale * jnp.sqrt(jnp.mean(self.networks.each(lambda n: n.reward.noise) ** 2, axis=0))
 
-    def log_shares(self, values: Float[Array, " attribute"]) -> Float[Array, "member type"]:
-        """log p(type | x) of every member, for a complete record."""
+    def log_shares(self, values: Float[Array, "... attribute"]) -> Float[Array, "member ... type"]:
+        """log p(type | x) of every member, for one complete record or many."""
         raw = self.networks.each(lambda network: network.reward.log_shares(network.features.layout.cells(values)))
         return jax.nn.log_softmax(raw / self.temperature)
 
@@ -57,7 +57,7 @@ class TypedModel(CausalGraphModel):
         on how many cells are missing, so that `c` keeps the meaning it has in the paper's examples.
         """
         draws, weights = completions.values[1:], jnp.exp(completions.log_weights[1:])
-        shares = jnp.exp(jax.vmap(self.log_shares)(draws)).reshape(len(draws), -1) / self.members
+        shares = jnp.swapaxes(jnp.exp(self.log_shares(draws)), 0, 1).reshape(len(draws), -1) / self.members
         claims = weights[:, None] * shares
         mass = jnp.sum(claims, axis=0)
         rewards = self.networks.each(lambda n: n.reward.profiles)
@@ -226,7 +226,10 @@ def _held_out_fit(
 
     def row(record: dict[str, Array]) -> Float[Array, " temperature"]:
         completions = model.complete(record["values"], record["observed"], points, False)
-        weights, raw = jnp.exp(completions.log_weights[1:]), jax.vmap(model.log_shares)(completions.values[1:])
+        weights, raw = (
+            jnp.exp(completions.log_weights[1:]),
+            jnp.swapaxes(model.log_shares(completions.values[1:]), 0, 1),
+        )
         action = record["action"]
         residual = (record["reward"] - rewards[:, :, action]) / jnp.exp(log_noise[:, action])[:, None]
         likelihood = jnp.exp(-0.5 * residual**2 - log_noise[:, action][:, None])

@@ -95,6 +95,10 @@ class CausalModel(CausalGraphModel):
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         return self.scale.restore(self.networks.each(lambda network: network.price(values)))
 
+    def prices(self, values: Float[Array, "completion attribute"]) -> Float[Array, "completion member action"]:
+        each = self.networks.each(lambda network: network.price(values))
+        return self.scale.restore(jnp.swapaxes(each, 0, 1))
+
     def own_doubt(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         def of_member(network: Any, known: Float[Array, "action feature feature"]) -> Float[Array, " action"]:
             return jnp.linalg.norm(known @ network.reward.hidden(network.features.layout.cells(values)), axis=1)

@@ -2,7 +2,7 @@
 
 from jaxtyping import Array, Bool, Float
 
-from prudent.decide import Completions, Model
+from prudent.decide import Completions, Draws, Model
 from prudent.models import partial_vae
 from prudent.models.possible import Possible
 from prudent.models.training_data import RewardScale
@@ -33,6 +33,16 @@ class CausalGraphModel(Model):
     ) -> Completions:
         parts = self.networks, lambda n: n.features, values, observed, uniforms, literal
         return partial_vae.complete(*parts, self.possible_record)
+
+    def draws(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+    ) -> Draws:
+        return partial_vae.draws_of(
+            self.networks, lambda n: n.features, values, observed, uniforms, self.possible_record
+        )
 
     def possible_record(
         self, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]

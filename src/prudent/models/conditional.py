@@ -181,9 +181,14 @@ class ConditionalModel(Model):
         weights = jnp.zeros(len(candidates))
         return assemble(candidates[:, :-1], weights, log_density, fixed, extra=drawn.shape[0], evidence=evidence)
 
-    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
-        full = jnp.append(values, 0.0)
-        return logsumexp(self.networks.each(lambda n: _log_density(n, full, self.shares)) - evidence)
+    def log_density(
+        self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
+    ) -> Float[Array, "..."]:
+        def one(values: Float[Array, " attribute"]) -> Float[Array, ""]:
+            full = jnp.append(values, 0.0)
+            return logsumexp(self.networks.each(lambda n: _log_density(n, full, self.shares)) - evidence)
+
+        return jnp.vectorize(one, signature="(attribute)->()")(values)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         full = jnp.append(values, 0.0)

@@ -9,11 +9,9 @@ import equinox as eqx
 
 from prudent.errors import InputProblem
 from prudent.models.causal import CausalPVAE
-from prudent.models.causal_graph import CausalGraphModel
 from prudent.models.conditional import CPVAE
 from prudent.models.fit_report import FitReport
 from prudent.models.fitted import Fitted
-from prudent.models.possible import Possible
 from prudent.models.settings import Sizes
 from prudent.models.similarity import SPVAE
 from prudent.models.storage import damaged, filled, read_description
@@ -22,9 +20,6 @@ from prudent.propensity import PROPENSITIES, LoggingPolicy
 from prudent.table import ActionLabel, Roles, Schema
 
 SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (CausalPVAE, SPVAE, CPVAE)}
-
-LIMITS_SINCE = 5
-"""Models of earlier formats do not know which records are impossible."""
 
 
 def load(path: str | PathLike[str]) -> Fitted:
@@ -45,8 +40,6 @@ def load(path: str | PathLike[str]) -> Fitted:
         file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
         # shapes only: settings with absurd sizes must not allocate memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
-        if description["version"] < LIMITS_SINCE and isinstance(blank, CausalGraphModel):
-            blank = eqx.tree_at(lambda model: model.possible, blank, Possible.anything(len(schema)))
     except InputProblem:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -76,8 +69,6 @@ def _roles(stored: Any) -> Roles:
 
 def _settings_from_json(cls: Callable[..., Any], stored: dict[str, Any]) -> Any:
     values = dict(stored)
-    if "weights" in values:  # CausalPVAE's 'propensity' was called so until 0.2
-        values["propensity"] = values.pop("weights")
     values["sizes"], values["training"] = Sizes(**values["sizes"]), Training(**values["training"])
     for name, value in values.items():
         if isinstance(value, dict):

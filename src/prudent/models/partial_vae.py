@@ -11,7 +11,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.decide import Completions, assemble, pool
+from prudent.decide import Completions, Draws, assemble, pool
 from prudent.networks import (
     Decoder,
     Distributions,
@@ -144,6 +144,35 @@ class FeatureLoss:
         return -bound, bound
 
 
+def draws_of(
+    networks: Members,
+    features: Callable[[Any], PartialVAE],
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    uniforms: Float[Array, "member sample uniform"],
+    possible: Callable[[Array, Array], Array] | None = None,
+) -> Draws:
+    """Draws pooled over members; `features` returns the partial VAE inside a member's network.
+
+    possible: moves the gaps of a drawn record to values that can occur.
+    """
+
+    def sample(network: Any, points: Array) -> tuple[Array, Array, Array, Array]:
+        model = features(network)
+        samples = model.sample(values, observed, observed, points)
+        centre, evidence = model.most_likely(samples, values, observed), log_mean(samples.log_weights)
+        return model.layout.values(samples.cells), samples.log_weights, centre, evidence
+
+    drawn, log_weights, centres, evidence = networks.each(sample, uniforms)
+    candidates = jnp.concatenate([drawn.reshape(-1, values.size), centres])
+    # round trips through the cells may differ in the last bit; observed cells are returned unchanged
+    candidates = jnp.where(observed[None, :], values[None, :], candidates)
+    if possible is not None:
+        candidates = jax.vmap(lambda full: possible(full, observed))(candidates)
+    pooled = pool(log_weights)
+    return Draws(candidates[: pooled.size], pooled - logsumexp(pooled), candidates[pooled.size :], evidence)
+
+
 def complete(
     networks: Members,
     features: Callable[[Any], PartialVAE],
@@ -153,31 +182,17 @@ def complete(
     literal: bool,
     possible: Callable[[Array, Array], Array] | None = None,
 ) -> Completions:
-    """Completions pooled over members; `features` returns the partial VAE inside a member's network.
+    """The draws with their densities.
 
-    possible: moves the gaps of a drawn record to values that can occur.
     A completion's density comes from an encoder that sees the completed record, see `log_density_given`. (A mixture
     over the components that the draws came from would rank draws by their noise.)
     """
     if literal:
         return _complete_literally(networks, features, values, observed, uniforms)
-    draws = uniforms.shape[0] * uniforms.shape[1]
-
-    def sample(network: Any, points: Array) -> tuple[Array, Array, Array, Array]:
-        model = features(network)
-        samples = model.sample(values, observed, observed, points)
-        centre, evidence = model.most_likely(samples, values, observed), log_mean(samples.log_weights)
-        return model.layout.values(samples.cells), samples.log_weights, centre, evidence
-
-    drawn, log_weights, centres, evidence = networks.each(sample, uniforms)
-    candidates = jnp.concatenate([drawn.reshape(draws, -1), centres])
-    # round trips through the groups may differ in the last bit; observed cells are returned unchanged
-    candidates = jnp.where(observed[None, :], values[None, :], candidates)
-    if possible is not None:
-        candidates = jax.vmap(lambda full: possible(full, observed))(candidates)
-
-    log_density = log_density_given(networks, features, candidates, evidence)
-    return assemble(candidates, pool(log_weights), log_density, observed, extra=centres.shape[0], evidence=evidence)
+    drawn = draws_of(networks, features, values, observed, uniforms, possible)
+    log_density = log_density_given(networks, features, drawn.candidates, drawn.evidence)
+    centres = drawn.centres.shape[0]
+    return assemble(drawn.candidates, drawn.log_weights, log_density, observed, extra=centres, evidence=drawn.evidence)
 
 
 def log_density_given(

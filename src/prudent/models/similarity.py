@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.decide import Completions, Model
+from prudent.decide import Completions, Draws, Model
 from prudent.errors import Rule, check, one_of, optional, whole
 from prudent.models import partial_vae
 from prudent.models.attention import Rows, attend
@@ -88,7 +88,17 @@ class SimilarityModel(Model):
     ) -> Completions:
         return partial_vae.complete(self.networks, lambda n: n, values, observed, uniforms, literal)
 
-    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
+    def draws(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+    ) -> Draws:
+        return partial_vae.draws_of(self.networks, lambda n: n, values, observed, uniforms)
+
+    def log_density(
+        self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
+    ) -> Float[Array, "..."]:
         return partial_vae.log_density_given(self.networks, lambda n: n, values, evidence)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:

@@ -26,9 +26,7 @@ from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 5
-READABLE = (4, 5)
-"""Version 4 has no logging policy."""
+VERSION = 6
 LOGGING = "logging policy: "
 
 
@@ -96,10 +94,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise damaged(path, "it is not JSON") from problem
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputProblem(f"'{path}' was not written by prudent. Name a folder that 'prudent fit' made.")
-    if description.get("version") not in READABLE:
+    if description.get("version") != VERSION:
         raise InputProblem(
-            f"The model in '{folder}' has format version {description.get('version')!r}; this prudent reads versions "
-            f"{READABLE[0]} to {VERSION}. Install the prudent that wrote it, or fit the model again."
+            f"The model in '{folder}' has format version {description.get('version')!r}; this prudent reads version "
+            f"{VERSION}. Fit the model again, or install the prudent that wrote it."
         )
     return description
 

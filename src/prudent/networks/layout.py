@@ -211,7 +211,7 @@ class Categorical(Group):
 
     @property
     def switches(self) -> tuple[tuple[int, float], ...]:
-        return _switches(self.attributes, self.levels, np.broadcast_to(np.arange(max(self.levels)), (self.size, 1000)))
+        return _switches(self.attributes, self.levels, np.tile(np.arange(max(self.levels)), (self.size, 1)))
 
 
 TILE = 64

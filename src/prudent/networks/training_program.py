@@ -41,9 +41,9 @@ class Training:
         learning rate decays over just these. Two such fits may differ, since the speed of a machine varies.
     """
 
-    learning_rate: float = 3e-3
+    learning_rate: float = 5e-3
     batch: int = 128
-    rounds: int = 28
+    rounds: int = 16
     steps_per_round: int = 50
     patience: int = 10
     clip: float = 1.0
@@ -114,7 +114,8 @@ def advance(state: State, program: Program, rates: Any, key: Any, first: Any, in
             network = eqx.combine(arrays, program.shared)
             records = jax.tree.map(lambda column: column[rows], data)
             # a random shift of the same quasi-random points: better spread than fresh draws, and cheaper
-            shifted = jnp.clip((points[None] + noise[:, None, :uniforms]) % 1.0, 1e-6, 1 - 1e-6)
+            moved = points[None] + noise[:, None, :uniforms]
+            shifted = jnp.clip(moved - jnp.floor(moved), 1e-6, 1 - 1e-6)
             return jnp.mean(program.loss(network, records, shifted, noise[:, uniforms:])[0])
 
         gradient = jax.grad(batch_loss)(arrays)

@@ -123,7 +123,10 @@ class Column:
         return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)
 
     def _encode_numbers(self, cells: pl.Series) -> EncodedColumn:
-        numbers = self.read_numbers(cells).fill_null(np.nan).to_numpy()
+        return self.encode_numbers(self.read_numbers(cells).fill_null(np.nan).to_numpy())
+
+    def encode_numbers(self, numbers: np.ndarray) -> EncodedColumn:
+        """Encode numbers whose gaps are NaN."""
         impossible = self._impossible(numbers)
         observed = ~np.isnan(numbers) & ~impossible
         remarks = self._remarks(impossible, numbers, f"cannot be {self.kind}, treated as missing")

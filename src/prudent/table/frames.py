@@ -36,7 +36,11 @@ class Table:
         missing: values that are gaps as well. Default: those declared for the column.
         """
         gaps = self.missing.get(name, ()) if missing is None else missing
-        return without_gaps(_to_polars(name, self.sources[name]), labels, gaps)
+        return without_gaps(self.source(name), labels, gaps)
+
+    def source(self, name: str) -> pl.Series:
+        """One column as it was given."""
+        return _to_polars(name, self.sources[name])
 
     def declared_order(self, name: str) -> tuple[str, ...]:
         """The levels of an ordered category column (pandas ordered, polars Enum); empty for any other."""

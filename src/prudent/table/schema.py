@@ -3,16 +3,17 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from prudent.errors import InputProblem, is_number, require
-from prudent.table.cells import closest_name, did_you_mean
+from prudent.table.cells import closest_name, did_you_mean, without_gaps
 from prudent.table.column_fitting import ColumnDropped
 from prudent.table.column_notes import ColumnNote, count_and_names, merged_sentences
-from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column
+from prudent.table.columns import KINDS, LABELLED, LARGEST_COUNT, Column, EncodedColumn
 from prudent.table.date_texts import DAY_FIRST, MONTH_FIRST
 from prudent.table.frames import Table, to_table
 from prudent.table.kind_inference import infer_column
@@ -26,8 +27,6 @@ FEW_LEVELS = 50
 """When inferred counts have more than `MOST_LEVELS` in total, those with more than `FEW_LEVELS` become bounded."""
 
 
-ADDED_FIELDS = {"reading": "", "missing": []}
-"""Fields of a column that models saved by prudent 0.2 lack."""
 READINGS = {"date": (DAY_FIRST, MONTH_FIRST)} | dict.fromkeys(LABELLED, ())
 """How texts of a kind may be read; all other kinds are numbers."""
 
@@ -46,6 +45,37 @@ class Encoded:
         """The same records with only some of their cells; a gap stays a gap."""
         observed = self.observed & shown
         return Encoded(np.where(observed, self.values, 0), observed, self.flags)
+
+
+FEW_ROWS = 64
+"""In a table of so few rows labels are looked up one by one: an operation on a whole column takes longer."""
+
+
+def _encoded(column: Column, table: Table) -> EncodedColumn:
+    source = table.source(column.name)
+    numeric = source.dtype.is_float() or source.dtype.is_integer()
+    if numeric and not column.missing and column.kind not in (*LABELLED, "date"):
+        return column.encode_numbers(source.to_numpy().astype(np.float64))
+    plain = numeric or source.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
+    if column.kind not in LABELLED or len(source) > FEW_ROWS or not plain:
+        return column.encode(table.cells(column.name, column.categories, column.missing))
+    cells = [_encoded_label(column, source.dtype, cell) for cell in source.to_list()]
+    remarks = tuple((row, cell.remark) for row, cell in enumerate(cells) if cell.remark is not None)
+    return EncodedColumn(np.array([cell.value for cell in cells]), np.array([cell.observed for cell in cells]), remarks)
+
+
+class _EncodedLabel(NamedTuple):
+    value: float
+    observed: bool
+    remark: str | None
+
+
+@lru_cache(maxsize=4096)
+def _encoded_label(column: Column, dtype: pl.DataType, cell: Any) -> _EncodedLabel:
+    cells = without_gaps(pl.Series(column.name, [cell], dtype=dtype), column.categories, column.missing)
+    encoded = column.encode(cells)
+    remark = encoded.remarks[0][1] if encoded.remarks else None
+    return _EncodedLabel(float(encoded.values[0]), bool(encoded.observed[0]), remark)
 
 
 @dataclass(frozen=True)
@@ -115,7 +145,7 @@ class Schema:
             if column.name not in table.sources:
                 continue
             try:
-                encoded = column.encode(table.cells(column.name, column.categories, column.missing))
+                encoded = _encoded(column, table)
             except InputProblem as problem:
                 odd += [replace(cells, options=()) for cells in odd_cells_of(problem).columns]
                 continue
@@ -233,7 +263,7 @@ def _column_from_json(stored: Any) -> Column:
             raise InputProblem(f"The stored schema is damaged: {problem} in {stored!r}; fit the model again.")
 
     expect(isinstance(stored, Mapping), "a column is not an object")
-    stored = ADDED_FIELDS | dict(stored)
+    stored = dict(stored)
     expect(set(stored) == {field.name for field in fields(Column)}, "wrong fields")
     expect(isinstance(stored["name"], str), "name not text")
     expect(stored["kind"] in KINDS, "unknown kind")

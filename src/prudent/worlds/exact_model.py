@@ -70,7 +70,7 @@ class ExactModel(Model):
         candidates = jnp.concatenate([jax.vmap(draw)(uniforms[0]), modes])
         candidates = jnp.where(observed[None, :], values[None, :], candidates)
         evidence = logsumexp(fit)[None]
-        density = jax.vmap(lambda full: self.log_density(full, evidence))(candidates)
+        density = self.log_density(candidates, evidence)
         # a configuration that contradicts the observed categories has no mode
         density = density.at[uniforms.shape[1] :].add(jnp.where(agrees, 0.0, -jnp.inf))
         return assemble(candidates, jnp.zeros(len(candidates)), density, observed, extra=shares.size, evidence=evidence)
@@ -84,10 +84,17 @@ class ExactModel(Model):
         distance = jnp.sum(jnp.abs(self.categories - values[None, self.slopes.size :]), axis=1)
         return jnp.argmin(distance)
 
-    def log_density(self, values: Float[Array, " attribute"], evidence: Float[Array, " member"]) -> Float[Array, ""]:
-        chosen = self._configuration(values)
-        residual = values[: self.slopes.size] - self.centres[chosen]
-        return self.log_prior[chosen] - 0.5 * residual @ jnp.linalg.solve(self.covariance, residual) - evidence[0]
+    def log_density(
+        self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
+    ) -> Float[Array, "..."]:
+        precision = jnp.linalg.inv(self.covariance)
+
+        def one(values: Float[Array, " attribute"]) -> Float[Array, ""]:
+            chosen = self._configuration(values)
+            residual = values[: self.slopes.size] - self.centres[chosen]
+            return self.log_prior[chosen] - 0.5 * residual @ precision @ residual - evidence[0]
+
+        return jnp.vectorize(one, signature="(attribute)->()")(values)
 
     def price(self, values: Float[Array, " attribute"]) -> Float[Array, "member action"]:
         target = values[: self.slopes.size] @ self.slopes + self.offsets[self._configuration(values)]
