@@ -48,11 +48,8 @@ def _permuted(layout: Layout, encoder: SetEncoder) -> tuple[SetEncoder, Layout]:
         cells += [cell + place for index in order for place in np.flatnonzero(of_cell == index)]
         attributes += (attribute + order).tolist()
         cell, attribute = cell + group.width, attribute + group.size
-    moved = eqx.tree_at(
-        lambda e: (e.embedding, e.bias),
-        encoder,
-        (encoder.embedding[np.array(cells)], encoder.bias[np.array(attributes)]),
-    )
+    parts = encoder.embedding[np.array(cells)], encoder.bias[np.array(attributes)]
+    moved = eqx.tree_at(lambda e: (e.embedding, e.bias), encoder, parts)
     return moved, Layout(tuple(groups), layout.attributes)
 
 

@@ -32,7 +32,8 @@ def _table(prices: np.ndarray, log_weights: np.ndarray, log_density: np.ndarray)
     log_weights, log_density = log_weights.copy(), log_density.copy()
     log_weights[0], log_density[0] = -np.inf, log_density.max()
     log_weights -= np.logaddexp.reduce(log_weights)
-    return PriceTable(*(jnp.asarray(array, jnp.float32) for array in (prices, log_weights, log_density)))
+    arrays = [jnp.asarray(array, jnp.float32) for array in (prices, log_weights, log_density)]
+    return PriceTable(arrays[0], arrays[1], arrays[2])
 
 
 def check_strategy(strategy: Strategy) -> None:

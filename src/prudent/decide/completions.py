@@ -63,8 +63,8 @@ class PriceTable(eqx.Module):
 
     def take(self, rows: Int[Array, " row"]) -> "PriceTable":
         """Some rows, with their weights as they are."""
-        columns = self.prices, self.log_weights, self.log_density, self.doubt, self.noise
-        return PriceTable(*(None if column is None else column[rows] for column in columns), self.draws)
+        doubt, noise = (None if column is None else column[rows] for column in (self.doubt, self.noise))
+        return PriceTable(self.prices[rows], self.log_weights[rows], self.log_density[rows], doubt, noise, self.draws)
 
     @property
     def weights(self) -> Float[Array, " completion"]:

@@ -77,7 +77,7 @@ class MovableCells(eqx.Module):
         attribute, _ = self.switch_arrays
         _, starts, owner, counts = np.unique(attribute, return_index=True, return_inverse=True, return_counts=True)
         places = starts[:, None] + np.minimum(np.arange(counts.max())[None, :], counts[:, None] - 1)
-        return (starts + jnp.argmax(here[places], axis=1))[owner]
+        return (jnp.asarray(starts) + jnp.argmax(here[places], axis=1))[owner]
 
 
 class _Point(NamedTuple):
@@ -252,7 +252,7 @@ class _Landscape(eqx.Module):
         candidates = jnp.where(may_switch[:, None], self.within(candidates + moved), values[None, :])
         prices = jnp.where(may_switch, self.prices(candidates, action), jnp.inf)
         lowest = jax.lax.top_k(-prices, min(2 * SWITCHES_TRIED, len(attribute)))[1]
-        return candidates[jnp.resize(lowest, 2 * SWITCHES_TRIED)].reshape(2, SWITCHES_TRIED, -1)
+        return candidates[jnp.resize(lowest, (2 * SWITCHES_TRIED,))].reshape(2, SWITCHES_TRIED, -1)
 
     def _centre(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
         """The likely numbers beside these levels: x̂, moved by what each level that differs from x̂'s brings along."""

@@ -159,7 +159,7 @@ class Categorical(Group):
         return jnp.where(nearest[..., attribute] == level, 1.0, 0.0)
 
     def values(self, cells: Float[Array, "... cell"]) -> Float[Array, "... attribute"]:
-        attribute, level = level_slots(self.levels)
+        _, level = level_slots(self.levels)
         return self.totals(cells * level)
 
     def spread(self, per_attribute: Array) -> Array:
