@@ -89,7 +89,7 @@ def of_model(
     fitted = model.fit(table, seed=seed)
     seconds = time.perf_counter() - start
     # the cases are completed and priced once; strategies only choose, and the worst case is searched for beyond that
-    policy, encoded = fitted.policy(), fitted.schema.encode(fresh.cases())
+    policy, encoded = fitted.policy(prudent.Imputation()), fitted.schema.encode(fresh.cases())
     tables = list(policy.pricing.tables(encoded))
     every, rows = np.arange(len(fresh)), {}
     for name in strategies:

@@ -48,5 +48,7 @@ def test_a_search_that_looks_at_many_levels_takes_fewer_rows_at_once():
     assert searched[0] < drawn[0]
 
 
-def test_few_rows_are_one_small_chunk():
-    assert rows_together(policy_of(2, 6, prudent.MaximumExpectedReward()), 3) == [pricing.FEW_ROWS]
+def test_few_rows_are_taken_one_by_one():
+    policy = policy_of(2, 6, prudent.MaximumExpectedReward())
+    assert rows_together(policy, 3) == [1, 1, 1]
+    assert rows_together(policy, pricing.FEW_ROWS + 1) == [pricing.MANY_ROWS]

@@ -239,7 +239,7 @@ def test_a_row_is_completed_once_to_be_decided_and_predicted_again():
     masks = 10 * sum(len(bounded._references[np.array(pattern).tobytes()].masks) for pattern in patterns)
     assert counter.rows() == replayed + -(-masks // FEW_ROWS) * FEW_ROWS
     bounded.bounds(cases_of([[1.0, 2.0]]), np.zeros(1, int))
-    assert counter.rows() == FEW_ROWS, "what a pattern is compared with is known by then; only the case is new"
+    assert counter.rows() == 1, "what a pattern is compared with is known by then; only the case is new"
 
 
 def test_logged_decisions_are_decided_again_from_fewer_completions():

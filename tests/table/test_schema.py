@@ -476,13 +476,6 @@ def test_a_damaged_stored_schema_is_refused(damage):
         Schema.from_json(stored)
 
 
-def test_a_schema_stored_before_readings_and_missing_values_is_read():
-    schema = Schema.infer({"x": [1.5, 2.5]})[0]
-    stored = schema.to_json()
-    del stored["columns"][0]["reading"], stored["columns"][0]["missing"]
-    assert Schema.from_json(stored) == schema
-
-
 @pytest.mark.parametrize("stored", [None, [], {}, {"columns": []}, {"columns": [1]}, {"columns": {}}])
 def test_a_stored_schema_of_the_wrong_shape_is_refused(stored):
     with pytest.raises(InputProblem, match="stored schema is damaged"):

@@ -115,8 +115,12 @@ class CausalEffectNetwork(eqx.Module):
         return jnp.mean(jax.vmap(self.outcome)(latents)[:, :, 0], axis=0)
 
 
-def bound(network: CausalEffectNetwork, record: Columns, uniforms: Array, hiding: Array) -> tuple[Array, Array]:
+def bound(network: CausalEffectNetwork, records: Columns, uniforms: Array, hiding: Array) -> tuple[Array, Array]:
     """The evidence lower bound plus the guesses' log-likelihood, to maximise; judged by the bound alone."""
+    return jax.vmap(lambda record, points: _bound(network, record, points))(records, uniforms)
+
+
+def _bound(network: CausalEffectNetwork, record: Columns, uniforms: Array) -> tuple[Array, Array]:
     mean, log_scale = network.posterior(record)
     latents = mean[None, :] + jnp.exp(log_scale)[None, :] * ndtri(uniforms)
     fit = jnp.mean(jax.vmap(lambda latent: network.log_joint(record, latent))(latents))

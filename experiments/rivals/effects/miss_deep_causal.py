@@ -68,8 +68,8 @@ class MIWAE(eqx.Module):
 
 def bound(network: MIWAE, record: Columns, uniforms: Array, hiding: Array) -> tuple[Array, Array]:
     """The importance-weighted bound of log p(x̃), to maximise and to judge by."""
-    log_weights = network.sample(record, uniforms)[1]
-    value = logsumexp(log_weights) - jnp.log(log_weights.size)
+    log_weights = jax.vmap(lambda one, points: network.sample(one, points)[1])(record, uniforms)
+    value = logsumexp(log_weights, axis=1) - jnp.log(log_weights.shape[1])
     return -value, value
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,10 @@ def prices_are_finite(policy: Policy, encoded: Encoded) -> None:
 
 def row_alone_is_row_in_batch(policy: Policy, encoded: Encoded) -> None:
     """Law 4: a record priced by itself has the table it has in a batch."""
-    batch = next(iter(policy.pricing.tables(encoded)))
+    pricing = replace(policy.pricing, every_density=True)
+    batch = jax.tree.map(lambda *parts: jnp.concatenate(parts), *pricing.tables(encoded))
     for row, (values, observed) in enumerate(_records(encoded)):
-        alone = policy.pricing.detail(values, observed)[1]
+        alone = pricing.detail(values, observed)[1]
         for name in ("prices", "log_weights", "log_density"):
             by_itself, in_batch = np.asarray(getattr(alone, name)), np.asarray(getattr(batch, name)[row])
             by_itself, in_batch = (np.where(np.isneginf(array), -1e9, array) for array in (by_itself, in_batch))

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ from prudent.decide.plausible_set import PlausibleSet, risk_of_c
 from prudent.decide.policy import Policy
 from prudent.decide.search import Search
 from prudent.errors import InputProblem
+from prudent.networks import compiled
 from prudent.table import LABELLED
 
 
@@ -53,6 +53,6 @@ def plausible_mass(policy: Policy, frame: Any) -> PlausibleMass:
     return PlausibleMass(gaps, np.concatenate(parts)[:rows], 1 - outside)
 
 
-@eqx.filter_jit
+@compiled
 def _mass_inside(plausible: PlausibleSet, tables: PriceTable) -> Float[Array, " row"]:
     return jax.vmap(lambda table: jnp.sum(jnp.where(plausible.inside(table), table.weights, 0.0)))(tables)

@@ -13,6 +13,8 @@ from prudent.decide.completions import PriceTable
 from prudent.errors import check, number, optional, require
 
 DEFAULT_RISK = 0.05
+EQUALLY_DENSE = 2e-5
+"""Of two log-densities: the same record, computed in another place of a batch, differs by so much."""
 
 
 class PlausibleSet(eqx.Module):
@@ -64,7 +66,7 @@ def _denser_mass(table: PriceTable) -> Float[Array, " completion"]:
     before = jnp.cumsum(table.weights[order]) - table.weights[order]
     density = table.log_density[order]
     # equally dense completions enter together: each gets the mass before the first of its peers
-    first = jnp.concatenate([jnp.array([True]), density[1:] < density[:-1]])
+    first = jnp.concatenate([jnp.array([True]), density[1:] < density[:-1] - EQUALLY_DENSE])
     start = jnp.maximum.accumulate(jnp.where(first, before, 0.0))
     return jnp.zeros_like(start).at[order].set(start)
 

@@ -16,7 +16,7 @@ from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.model import HasDraws, HasTypes, Model, price_completions, price_table, priced_and_examined
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.search import MovableCells, Search, movable_cells, search_worst
-from prudent.networks import layout_of, quasi_random, use_compilation_cache
+from prudent.networks import compiled, layout_of, quasi_random, use_compilation_cache
 from prudent.progress import tracked
 from prudent.table import Encoded, Schema
 
@@ -26,7 +26,7 @@ CHUNK_CELLS = 2_000_000
 chunk takes a few seconds at most."""
 LOOKS, SEARCHED = 10, 16
 """Records that a walker of the search looks at beside switched levels; they take less memory than completions."""
-ACCELERATED = 16
+ACCELERATED = 32
 """An accelerator has the memory for so many times as much, and needs it to be busy."""
 
 
@@ -68,7 +68,7 @@ class Pricing:
         return self is other or bool(eqx.tree_equal(*searches))
 
     @property
-    def _examined(self) -> bool:
+    def examined(self) -> bool:
         """Whether densities are computed for some of the completions only."""
         drawn = isinstance(self.model, HasDraws) and not isinstance(self.model, HasTypes)
         return drawn and not (self.every_density or self.searched or self.literal)
@@ -104,9 +104,9 @@ class Pricing:
         use_compilation_cache()
         rows = len(encoded.flags)
         # two sizes only, so that at most two programs are compiled; a few cases are taken one by one
-        held = CHUNK_CELLS * (1 if jax.default_backend() == "cpu" else ACCELERATED)
-        most = 1 << max(held // self._cells_per_row, 1).bit_length() - 1
-        chunk = 1 if rows <= FEW_ROWS else min(MANY_ROWS, most)
+        times = 1 if jax.default_backend() == "cpu" else ACCELERATED
+        most = 1 << max(times * CHUNK_CELLS // self._cells_per_row, 1).bit_length() - 1
+        chunk = 1 if rows <= FEW_ROWS else min(times * MANY_ROWS, most)
         for part in tracked(-(-rows // chunk), label):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
@@ -132,7 +132,7 @@ class Pricing:
 
     def _complete(self, values: Array, observed: Array) -> tuple[Completions, PriceTable]:
         """Completions and price tables of a chunk, with what a search adds to them."""
-        return self._with_search(observed, self._drawn(values, observed, self._examined))
+        return self._with_search(observed, self._drawn(values, observed, self.examined))
 
     def _drawn(self, values: Array, observed: Array, examined: bool) -> tuple[Completions, PriceTable]:
         return _completed(self.model, values, observed, self.uniforms, self.literal, self.doubt > 0, examined)
@@ -154,11 +154,11 @@ def completed_together(several: Sequence[Pricing], encoded: Encoded) -> Iterator
     largest = max(several, key=lambda one: one._cells_per_row)  # a chunk that it has room for suits all
     label = "searching worst cases" if largest.searched else "completing and pricing"
     for values, observed in largest.chunks(encoded, label):
-        drawn = largest._drawn(values, observed, all(one._examined for one in several))
+        drawn = largest._drawn(values, observed, largest.examined)
         yield [one._with_search(observed, drawn) for one in several]
 
 
-@eqx.filter_jit
+@compiled
 def _completed(
     model: Model, values: Array, observed: Array, uniforms: Array, literal: bool, doubt: bool, examined: bool
 ) -> tuple[Completions, PriceTable]:
@@ -181,7 +181,7 @@ def _without_doubt(table: PriceTable) -> PriceTable:
     return replace(table, doubt=None, examined=examined)
 
 
-@eqx.filter_jit
+@compiled
 def _doubts(model: Model, completions: Completions) -> Any:
     return price_completions(model, completions.values, completions.log_weights, completions.log_density).doubt
 
@@ -190,12 +190,12 @@ def _absent(leaf: object) -> bool:
     return leaf is None
 
 
-@eqx.filter_jit
+@compiled
 def _plausible(plausible: PlausibleSet, tables: PriceTable) -> tuple[Array, Array]:
     return jax.vmap(lambda table: (plausible.inside(table), plausible.edge(table)))(tables)
 
 
-@eqx.filter_jit
+@compiled
 def _searched(
     model: Model, search: Search, cells: MovableCells, caution: Caution, observed: Array, *completed: Any
 ) -> tuple[Completions, PriceTable]:

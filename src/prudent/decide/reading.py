@@ -1,15 +1,16 @@
 """Many readers of the same price tables: what they complete, price or search for alike is done once for all of them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array
 
 from prudent.decide.completions import PriceTable
 from prudent.decide.pricing import Pricing, completed_together
+from prudent.networks import compiled
 from prudent.table import Encoded
 
 Reading = Callable[[PriceTable], tuple[Array, ...]]
@@ -31,6 +32,10 @@ def read_together(readers: Sequence[Reader], encoded: Encoded) -> list[list[np.n
     pricings = [reader.pricing for reader in readers]
     parts: list[list[list[np.ndarray]]] = [[] for _ in readers]
     for drawn_alike in _grouped(range(len(readers)), pricings, Pricing.draws_like):
+        if not all(pricings[number].examined for number in drawn_alike):
+            # what one of them needs is there for all
+            for number in drawn_alike:
+                pricings[number] = replace(pricings[number], every_density=True)
         tables_alike = _grouped(drawn_alike, pricings, Pricing.shared_with)
         different = [pricings[numbers[0]] for numbers in tables_alike]
         for chunk in completed_together(different, encoded):
@@ -48,7 +53,7 @@ def read_tables(readers: Sequence[Reader], tables: PriceTable) -> list[list[np.n
     return [[np.asarray(array, np.float64) for array in arrays] for arrays in read]
 
 
-@eqx.filter_jit
+@compiled
 def _read(readings: tuple[Reading, ...], tables: PriceTable) -> tuple[tuple[Array, ...], ...]:
     """One program for all: the compiler does what they have in common, such as sorting, once."""
     return tuple(jax.vmap(reading)(tables) for reading in readings)

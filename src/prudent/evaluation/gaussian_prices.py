@@ -15,7 +15,7 @@ from prudent.errors import check, require, whole
 from prudent.evaluation.gaussian_process import Kernel, Known, Surfaces, known_of, learn
 from prudent.evaluation.prices import Prices
 from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Sizes
-from prudent.networks import Layout, Members, Training, layout_of, quasi_random, train
+from prudent.networks import Layout, Members, Training, compiled, layout_of, quasi_random, train
 from prudent.progress import Progress
 from prudent.table import Column, Log, Schema
 
@@ -135,7 +135,7 @@ def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int
     return Learnt(centre + expected, centre + left_out, deviation)
 
 
-@eqx.filter_jit
+@compiled
 def _surfaces(known: Known, actions: Array, outcomes: Array, count: int, together: int) -> Surfaces:
     if known.linear.shape[0] == 1:
         only = jax.tree.map(lambda part: part[0], known)
@@ -161,7 +161,7 @@ def _kept(layout: Layout, attributes: int) -> tuple[int, ...]:
     return tuple(np.flatnonzero(own).tolist())
 
 
-@eqx.filter_jit
+@compiled
 def _drawn(networks: Members, data: dict[str, Array], points: Array, inputs: _Inputs) -> Array:
     """One completion of every row of the first table, by its first member."""
     network = eqx.combine(jax.tree.map(lambda leaf: leaf[0], networks.arrays), networks.shared)
@@ -173,7 +173,7 @@ def _drawn(networks: Members, data: dict[str, Array], points: Array, inputs: _In
     return jax.lax.map(row, (data["values"][0], data["observed"][0], points), batch_size=128)
 
 
-@eqx.filter_jit
+@compiled
 def _known(
     networks: Members, data: dict[str, Array], points: Array, kernel: Kernel, inputs: _Inputs, members: int
 ) -> Known:
@@ -191,11 +191,13 @@ def _known(
 
         return Known(*jax.lax.map(one, (values, observed), batch_size=64))
 
-    arrays = jax.tree.map(lambda leaf: leaf.reshape(-1, members, *leaf.shape[1:]), networks.arrays)
+    arrays = jax.tree.map(
+        lambda leaf: leaf.reshape(leaf.shape[0] // members, members, *leaf.shape[1:]), networks.arrays
+    )
     return jax.lax.map(table, (arrays, data["values"], data["observed"]))
 
 
-@eqx.filter_jit
+@compiled
 def _known_complete(kernel: Kernel, records: Array) -> Known:
     alone = jnp.ones(1)
     return Known(*jax.vmap(jax.vmap(lambda record: known_of(kernel, record[None], alone)))(records))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from prudent.decide import Completions, PriceTable
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.networks import Layout, Members, RewardNetwork, Training, Width, bucket, train
+from prudent.networks import Layout, Members, RewardNetwork, Training, Width, bucket, compiled, train
 from prudent.propensity import single_thread
 
 FIRST_GUESS_ROWS = 20_000
@@ -172,7 +172,7 @@ def _clusters(predicted: np.ndarray, types: int, seed: int) -> np.ndarray:
     return np.resize(centres, (types, centres.shape[1])).astype(np.float32)
 
 
-@eqx.filter_jit
+@compiled
 def _predicted(networks: Members, values: Array, observed: Array) -> Float[Array, "member row action"]:
     def member(network: Any, values: Array, observed: Array) -> Float[Array, "row action"]:
         return jax.lax.map(lambda row: network(*row), (values, observed), batch_size=128)
@@ -180,7 +180,7 @@ def _predicted(networks: Members, values: Array, observed: Array) -> Float[Array
     return networks.each(member, values, observed)
 
 
-@eqx.filter_jit
+@compiled
 def type_doubts(
     networks: Members, records: dict[str, Array], counted: Float[Array, " row"], points: Array
 ) -> Float[Array, "member type action"]:
@@ -217,7 +217,7 @@ def calibrated(
     return eqx.tree_at(lambda m: m.temperature, model, temperatures[best])
 
 
-@eqx.filter_jit
+@compiled
 def _held_out_fit(
     model: TypedModel, records: dict[str, Array], points: Float[Array, "member sample uniform"]
 ) -> Float[Array, "row temperature"]:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from prudent.networks import Members, Trained
+from prudent.networks import Members, Trained, compiled
 from prudent.propensity import FittedPropensity, effective_sample_size
 from prudent.show import counted
 from prudent.table import Log
@@ -56,7 +55,7 @@ def active_latents(
     """The number of latent coordinates whose posterior mean varies between records, in the member with the fewest."""
     rows = {name: jnp.asarray(column[:1000]) for name, column in data.items()}
 
-    @eqx.filter_jit
+    @compiled
     def posterior_means(networks: Members) -> Array:
         return networks.each(lambda network: jax.vmap(lambda row: posterior_mean(network, row))(rows))
 

@@ -3,14 +3,13 @@ number of rows of each type."""
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.models.case_types import type_doubts
-from prudent.networks import Members, bucket, neighbour_mixing, quasi_random
+from prudent.networks import Members, bucket, compiled, neighbour_mixing, quasi_random
 from prudent.table import Log
 
 MOST_ROWS = 20_000
@@ -80,7 +79,7 @@ def _some_rows(
     return chosen, records, jnp.asarray(quasi_random(SAMPLES, networks.shared.features.draw_size, seed))
 
 
-@eqx.filter_jit
+@compiled
 def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, Array]:
     """For every member and logged row: the mean feature, and the variance of the reward around it."""
 

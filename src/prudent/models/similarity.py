@@ -23,7 +23,7 @@ from prudent.models.partial_vae import FeatureLoss, PartialVAE
 from prudent.models.presets import preset_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
-from prudent.networks import Members, Trained, Training, layout_of, untrained
+from prudent.networks import Members, Trained, Training, compiled, layout_of, untrained
 from prudent.networks import decoder as decoding
 from prudent.progress import Progress
 from prudent.propensity import ImputedLogistic, Propensity
@@ -111,7 +111,7 @@ class SimilarityModel(Model):
         return self.scale.restore(jnp.moveaxis(by_member, 0, 1))
 
 
-@eqx.filter_jit
+@compiled
 def _keys(networks: Members, values: Array, observed: Array) -> tuple[Array, Array]:
     """Decoded natural parameters of p(x | x̃ᵢ) at the posterior's mean, for every member and logged row."""
 

@@ -3,6 +3,8 @@
 A network reads one record or many: all axes but the last are the caller's.
 """
 
+from prudent.networks.compiling import compiled as compiled
+from prudent.networks.compiling import use_compilation_cache as use_compilation_cache
 from prudent.networks.decoder import Decoder as Decoder
 from prudent.networks.decoder import Distributions as Distributions
 from prudent.networks.draws import quasi_random as quasi_random
@@ -23,6 +25,5 @@ from prudent.networks.training import Trained as Trained
 from prudent.networks.training import bucket as bucket
 from prudent.networks.training import train as train
 from prudent.networks.training import untrained as untrained
-from prudent.networks.training import use_compilation_cache as use_compilation_cache
 from prudent.networks.training_program import Loss as Loss
 from prudent.networks.training_program import Training as Training

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.networks import layout as laid_out
 from prudent.networks.layers import Layers, Width, linear, normal_quantile, two_widths
-from prudent.networks.layout import Group, Layout, level_slots
+from prudent.networks.layout import Group, Layout, level_slots, straight_through
 
 SMALLEST_SCALE = 0.02
 """Of a standardised attribute: without it the density would grow without limit on repeated values."""
@@ -180,7 +180,7 @@ class Ordinal(Distribution):
         expected = self.group.first + self.group.step * jnp.sum(
             jax.nn.sigmoid(self.middle[..., None] - self.thresholds), axis=-1
         )
-        return jax.lax.stop_gradient(drawn - expected) + expected
+        return straight_through(drawn, expected)
 
     def _reached(self, place: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
         level = jnp.sum(place[..., None] > self.thresholds, axis=-1)
@@ -234,7 +234,7 @@ class Categories(Distribution):
         wanted = self.group.spread(uniform)
         # rounding may leave a total a little below 1, which must not leave a record without a level
         hard = jnp.where(((upto >= wanted) | last) & (upto - probabilities < wanted), 1.0, 0.0)
-        return jax.lax.stop_gradient(hard - probabilities) + probabilities
+        return straight_through(hard, probabilities)
 
     def mode(self) -> Float[Array, "... cell"]:
         return self.group.likeliest(self.logits)

@@ -102,8 +102,7 @@ class Counts(Group):
     top: tuple[int, ...] = eqx.field(static=True)
 
     def cells(self, values: Float[Array, "... attribute"]) -> Float[Array, "... cell"]:
-        # of the nearest count, with the gradient of the number itself
-        return values + jax.lax.stop_gradient(self.encoded(self.count(values)) - values)
+        return straight_through(self.encoded(self.count(values)), values)
 
     def count(self, cells: Float[Array, "... cell"]) -> Float[Array, "... cell"]:
         """The nearest count, on the scale of log(1 + count)."""
@@ -230,6 +229,11 @@ def _switches(
         for attribute, count, own in zip(attributes, levels, values, strict=True)
         for value in own[:count]
     )
+
+
+def straight_through(hard: Array, soft: Array) -> Array:
+    """The hard value, to the last bit, with the gradient of the soft one."""
+    return jax.lax.stop_gradient(hard) + (soft - jax.lax.stop_gradient(soft))
 
 
 @lru_cache(maxsize=256)

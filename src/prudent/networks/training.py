@@ -1,10 +1,8 @@
 """Training: members that learn side by side, round by round, until held-out rows say that it is enough."""
 
-import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -15,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from prudent.errors import InputProblem
+from prudent.networks.compiling import QUICK, use_compilation_cache
 from prudent.networks.layout import Layout
 from prudent.networks.training_program import (
     Loss,
@@ -30,7 +29,7 @@ from prudent.networks.training_program import (
 from prudent.progress import Progress, reporting, tracked, working
 
 # For a program that runs once and briefly: compiles in a third of the time and gives the same bits.
-RUN_ONCE = {"xla_backend_optimization_level": 1}
+RUN_ONCE = QUICK | {"xla_backend_optimization_level": 1}
 
 PIECE = 1e10
 """Multiplications in one call of the training program, about: a few seconds, so that progress is seen to move."""
@@ -46,14 +45,6 @@ class Trained(NamedTuple):
     best_round: np.ndarray  # [member]
     held_out: np.ndarray  # rows that no member learnt from
     cut: bool = False  # whether a budget of time allowed fewer rounds than asked for
-
-
-def use_compilation_cache() -> None:
-    """Keep compiled programs between runs, unless the user has already chosen a place for them (or none)."""
-    if jax.config.values["jax_compilation_cache_dir"] is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(base / "prudent" / "xla"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 class Members(eqx.Module):

@@ -13,6 +13,7 @@ import optax
 from jaxtyping import Array, Float
 
 from prudent.errors import check, number, optional, whole
+from prudent.networks.compiling import compiled
 
 Network = Any
 Record = Any
@@ -98,7 +99,7 @@ class Program(NamedTuple):
         return self.data["observed"].shape[1] if "observed" in self.data else self.per_member["observed"].shape[2]
 
 
-@eqx.filter_jit
+@compiled
 def advance(state: State, program: Program, rates: Any, key: Any, first: Any, indices: Any) -> State:
     """Some steps of a round for every member, from its step `first` on, each with its learning rate."""
     points, attributes = program.points, program.attributes
@@ -132,7 +133,7 @@ def advance(state: State, program: Program, rates: Any, key: Any, first: Any, in
     return state._replace(arrays=arrays, optimiser=optimiser_state)
 
 
-@eqx.filter_jit
+@compiled
 def judge(state: State, program: Program, held_out: Any) -> State:
     """The held-out criterion of every member; the best arrays so far are kept."""
 

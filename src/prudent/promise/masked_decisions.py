@@ -26,6 +26,7 @@ from prudent.decide import (
     read_tables,
     typical_doubt,
 )
+from prudent.networks import compiled
 from prudent.table import Encoded, Log
 
 
@@ -126,7 +127,7 @@ def estimated_noise(policy: Policy, log: Log) -> np.ndarray:
     return np.full(len(log.action_labels), math.sqrt(variance))
 
 
-@eqx.filter_jit
+@compiled
 def _predict(
     model: Model, noise: Array, share: Array, completions: Completions, tables: PriceTable, actions: Array
 ) -> tuple[Array, Array, Array]:

@@ -18,6 +18,7 @@ from prudent.decide.model import Model, price_draws
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.strategies import Strategy
 from prudent.errors import InputProblem, is_number, require
+from prudent.networks import compiled
 from prudent.table import Encoded, Schema, did_you_mean
 
 COMPLETIONS = 512
@@ -197,7 +198,7 @@ def _valued(chooser: Chooser, encoded: Encoded, scored: Scored | None) -> Iterat
         done += len(values)
 
 
-@eqx.filter_jit
+@compiled
 def _program(
     model: Model, asked: _Asked, values: Array, observed: Array, searched: Array, is_open: Array, uniforms: Array
 ) -> _Valued:

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from prudent.decide import HasDoubt, Model
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.models import Fitted, align_log
-from prudent.networks import layout_of
+from prudent.networks import compiled, layout_of
 from prudent.propensity import (
     FLOOR,
     FittedPropensity,
@@ -80,7 +79,7 @@ def _noise(
     return jnp.maximum(jax.vmap(model.noise)(records)[:, action], LEAST_NOISE * spread)
 
 
-@eqx.filter_jit
+@compiled
 def _shifted(
     model: Model,
     values: Float[Array, "row attribute"],
