@@ -543,3 +543,35 @@ def test_bad_files_are_refused(tmp_path, name, content, sentence):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputProblem, match=sentence):
         read_table(tmp_path / name)
+
+
+def test_a_few_rows_are_read_as_they_are_in_a_long_table():
+    """Labels of a few rows are looked up one by one; the answer is that of the whole column."""
+    cells = {
+        "ward": ["a", "b", " b ", "B", "?", "never seen", None, "NA"],
+        "grade": ["low", "high", "LOW", "mid", "", None, "mid", "other"],
+        "smoker": [True, False, None, True, False, True, None, False],
+        "stage": [1, 2, 3, 2, None, 1, 7, 2],
+        "weight": [70.5, None, float("nan"), 1e9, -3.0, 80.0, 60.0, 55.0],
+        "visits": [0, 3, None, 2, 1, 250, 4, 5],
+    }
+    kinds = {"ward": "categorical", "grade": ["low", "mid", "high"], "stage": "categorical", "visits": "count"}
+    known = {
+        "ward": ["a", "b"] * 10,
+        "grade": ["low", "mid", "high", "mid"] * 5,
+        "smoker": [True, False] * 10,
+        "stage": [1, 2, 3, 2] * 5,
+        "weight": np.linspace(50.0, 90.0, 20),
+        "visits": [0, 1, 2, 3] * 5,
+    }
+    schema = Schema.infer(known, kinds)[0]
+    rows = len(cells["ward"])
+    whole = schema.encode({name: own * 20 for name, own in cells.items()})
+    few = schema.encode(cells)
+    np.testing.assert_array_equal(few.values, whole.values[:rows])
+    np.testing.assert_array_equal(few.observed, whole.observed[:rows])
+    assert few.flags == whole.flags[:rows]
+    for row in range(rows):
+        alone = schema.encode(pl.DataFrame(cells)[row : row + 1])
+        np.testing.assert_array_equal(alone.values[0], few.values[row])
+        assert alone.flags == few.flags[row : row + 1]
