@@ -16,6 +16,7 @@ from prudent.decide import Search
 from prudent.errors import check, instance, whole
 from prudent.models.fitting import Settings
 from prudent.models.machine_speed import slowness
+from prudent.models.settings import WIDE_TABLE
 from prudent.networks import MANY_ATTRIBUTES, bucket, layout_of
 from prudent.propensity import Known
 from prudent.show import about_memory, about_time
@@ -115,7 +116,7 @@ def _size(settings: Settings, log: Log) -> _Size:
     walkers = actions * search.starts * search.steps
     levels = sum(len(group.switches) for group in layout.groups)
     walkers = walkers if len(log.schema) <= MANY_ATTRIBUTES else 0  # a policy does not search wide tables
-    weights = weights * (WIDE if len(log.schema) > MANY_ATTRIBUTES else 1.0)
+    weights = weights * (WIDE if len(log.schema) > WIDE_TABLE else 1.0)
     return _Size(len(log), len(log.schema), actions, weights, layout.width, walkers * LOOKS, walkers * levels)
 
 

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from prudent.errors import TRUTH, Rule, check, instance, is_whole, number, optional, whole
-from prudent.networks import MANY_ATTRIBUTES, Training, Width
+from prudent.networks import Training, Width
 from prudent.propensity import Propensity
 from prudent.table import Schema
+
+WIDE_TABLE = 128
+"""Tables with more attributes have broad networks: pixels, or the like."""
 
 
 def _is_width(value: Any) -> bool:
@@ -24,7 +27,7 @@ _SIZE_RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of the networks. None chooses by the number of attributes; a table with more than 64 is called wide.
+    """Widths of the networks. None chooses by the number of attributes; a table with more than 128 is called wide.
 
     latent: dimension of z. Default: the number of attributes, at least 4 and at most 12; 24 in a wide table.
     width: of hidden layers. Default: 48; 256 in a wide table. A pair gives the encoder's two layers, which the decoder
@@ -50,7 +53,7 @@ class Sizes:
         """Every size for a table of this schema."""
         narrow = {"latent": min(max(len(schema), 4), 12), "width": 48, "embedding": 8, "summary": 48, "rectified": True}
         wide = {"latent": 24, "width": 256, "embedding": 64, "summary": 128, "rectified": False}
-        defaults = wide if len(schema) > MANY_ATTRIBUTES else narrow
+        defaults = wide if len(schema) > WIDE_TABLE else narrow
         chosen = {name: getattr(self, name) for name in defaults if getattr(self, name) is not None}
         return defaults | chosen
 
