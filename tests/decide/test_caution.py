@@ -22,8 +22,8 @@ WORLD = DosingWorld(attributes=4, doses=3)
 def table(prices, doubt=None, noise=None):
     rows = len(prices)
     weights = jnp.concatenate([jnp.array([-jnp.inf]), jnp.full(rows - 1, -jnp.log(rows - 1.0))])
-    parts = (None if part is None else jnp.asarray(part, jnp.float32) for part in (doubt, noise))
-    return PriceTable(jnp.asarray(prices, jnp.float32), weights, jnp.zeros(rows), *parts)
+    doubt, noise = (None if part is None else jnp.asarray(part, jnp.float32) for part in (doubt, noise))
+    return PriceTable(jnp.asarray(prices, jnp.float32), weights, jnp.zeros(rows), doubt, noise)
 
 
 def test_lower_bounds_by_hand():

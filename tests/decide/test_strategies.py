@@ -32,7 +32,8 @@ DENSITY = np.log(np.array([1.0, 0.9, 0.5, 0.2, 0.01]))
 def table(prices: np.ndarray = PRICES, weights: Any = WEIGHTS, density: np.ndarray = DENSITY) -> PriceTable:
     with np.errstate(divide="ignore"):
         parts = (prices, np.log(np.asarray(weights, float)), density)
-    return PriceTable(*(jnp.asarray(part, jnp.float32) for part in parts))
+    own, log_weights, log_density = (jnp.asarray(part, jnp.float32) for part in parts)
+    return PriceTable(own, log_weights, log_density)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_posterior_density_of_a_draw():
     factor = np.array([[0.5, 0.0], [0.8, 2.0]])
     posterior = GaussianPosterior(jnp.array([1.0, -1.0]), jnp.asarray(factor, jnp.float32))
     normal = jnp.array([[0.3, -0.7], [1.0, 2.0]])
-    exact = stats.multivariate_normal([1.0, -1.0], factor @ factor.T).logpdf(posterior.draw(normal))
+    exact = stats.multivariate_normal.logpdf(posterior.draw(normal), np.array([1.0, -1.0]), factor @ factor.T)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(posterior.log_prob_of_draw(normal), exact, rtol=1e-4)
     np.testing.assert_allclose(standard_normal_log_prob(normal), stats.norm.logpdf(normal).sum(axis=1), rtol=1e-5)
 

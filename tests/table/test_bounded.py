@@ -33,7 +33,7 @@ def bounds(size: int = 1) -> laid_out.Bounded:
 
 
 def censored(mean, scale) -> Bounded:
-    return Bounded(*(jnp.asarray(own, jnp.float32)[None] for own in (mean, scale)), bounds())
+    return Bounded(jnp.asarray(mean, jnp.float32)[None], jnp.asarray(scale, jnp.float32)[None], bounds())
 
 
 def spo2(rows: int = 160, seed: int = 0) -> pd.DataFrame:
