@@ -25,7 +25,7 @@ def shaped(rows=200, numbers=6, levels=0, actions=3):
 
 def test_the_default_estimate_says_what_is_known_of_a_small_table():
     costs = estimate_costs(CausalPVAE(), shaped(5000, 8))
-    assert 30 < costs.fit.seconds < 90  # "a minute for 5000 rows"
+    assert 15 < costs.fit.seconds < 45  # "half a minute for 5000 rows"
     assert 0.5e9 < costs.fit.memory < 1.5e9
     assert "minute" in str(costs.fit)
     assert "GB" in str(costs.fit)
@@ -50,7 +50,7 @@ def test_presets_and_budgets_are_estimated():
     fast, usual, best = (
         estimate_costs(s, log).fit.seconds for s in (CausalPVAE.preset("fast"), CausalPVAE(), CausalPVAE.preset("best"))
     )
-    assert 1.5 * fast < usual < best / 1.5
+    assert 1.3 * fast < usual < best / 1.3
     assert estimate_costs(CausalPVAE(training=Training(seconds=20)), log).fit.seconds == 20
 
 

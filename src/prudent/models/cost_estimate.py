@@ -26,13 +26,13 @@ from prudent.table import Log
 
 COMPILE_FIT, COMPILE_ADVICE, COMPILE_SEARCH = 23.0, 6.0, 9.0
 """Programs are compiled the first time that a table of this shape is seen; later they are read from the cache."""
-LEARN_WEIGHT, FINISH_WEIGHT = 4.0e-10, 5.5e-10
+LEARN_WEIGHT, FINISH_WEIGHT = 3.0e-10, 3.0e-10
 """Per weight, sample, record and step of training; and where the uncertainty of prices is learnt."""
-DRAW, DRAW_WEIGHT = 5e-6, 7.5e-10
+DRAW, DRAW_WEIGHT = 1e-6, 2.1e-10
 """Per completion of a record, and per weight of the networks that make and price it."""
 WIDE = 0.4
 """A weight of the broad networks of wide tables costs this share: large matrices are multiplied faster."""
-LOOK, SWITCH, SWITCH_CELL = 1e-5, 1e-6, 1.55e-8
+LOOK, SWITCH, SWITCH_CELL = 4e-6, 5e-7, 2.4e-8
 """Per record that the search for worst cases looks at; per level that it tries, and per number of a record then."""
 LEARNERS, LEARNERS_ACTION, LEARNERS_COLUMN, LEARNERS_LEVEL = 2.0, 0.4, 0.06, 0.01
 """Propensities and prices learnt from few rows: in all, per action, per column and per level of the labels."""
@@ -40,15 +40,15 @@ LEARNERS_ROWS = 5000
 """With so many rows they take twice as long."""
 LOGGING_POLICY, IMPUTED = 0.1, 0.5
 """The same for what a fit learns of the logged actions, and for a propensity that weights its rows, as shares."""
-CORES_USED = 1.2
-"""Processor seconds per second: most programs keep little more than one core busy."""
+CORES_USED = 1.5
+"""Processor seconds per second: most programs keep a core and a half busy."""
 
 BASE_MEMORY, ADVICE_MEMORY = 800e6, 300e6
 CELL_BYTES, ROW_CELL_BYTES = 60.0, 60.0
 """Per number of a record in one batch of training, and in the table."""
 
 THOUSAND = 1000
-FINISH_SAMPLES, FINISH_ROWS, COMPLETIONS, LOOKS = 16, 20_000, 256, 21
+FINISH_SAMPLES, FINISH_ROWS, COMPLETIONS, LOOKS = 16, 20_000, 256, 13
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from prudent.errors import check, one_of
 from prudent.networks import Training
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "fast": {"members": 1, "training": Training(rounds=14)},
+    "fast": {"members": 1, "training": Training(rounds=10)},
     "best": {"members": 6},
 }
 
