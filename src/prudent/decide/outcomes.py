@@ -19,8 +19,8 @@ from prudent.networks import compiled, quasi_random
 
 OUTCOME_RANGE = (0.05, 0.95)
 """Nine of ten single outcomes are meant to lie between these quantiles."""
-HALVINGS = 14
-"""To a ten-thousandth of the width that is searched."""
+HALVINGS = 18
+"""To a few millionths of the width that is searched."""
 TYPICAL = 16
 """Completions whose doubt stands for that of all: each is expensive, and the doubt differs little between them."""
 
