@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed [--only tables growth commands many] [--out benchmarks/results/speed.json]
 
-Everything runs on two cores, each measurement in a process of its own with a compilation cache of its own; half an hour
-on two cores. On a machine with an accelerator the device that JAX finds is measured, and kept under its name.
+Everything runs on two cores, each measurement in a process of its own with a compilation cache of its own. On
+a machine with an accelerator the device that JAX finds is measured, and kept under its name.
 """
 
 import argparse

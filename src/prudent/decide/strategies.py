@@ -35,7 +35,7 @@ class Strategy(eqx.Module):
     in_shares: the scores are shares of what is plausible.
     needs_worst_case: the worst plausible case decides, so it is worth searching for.
     needs_density: the scores depend on how dense completions are; without, the densities of a few of them, for the
-        reported worst case, are enough, which takes a third of the time.
+        reported worst case, are enough, which takes less than half of the time.
     """
 
     stochastic: ClassVar[bool] = False

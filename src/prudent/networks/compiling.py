@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import equinox as eqx
 import jax
 
-# On a GPU, trying out every kernel of a program takes half of the time until its first result, and gains a tenth later.
+# On a GPU, trying out the kernels of a program takes half of the time until its first result, and gains little later.
 QUICK = {"xla_gpu_autotune_level": 0}
 
 Function = TypeVar("Function", bound=Callable[..., Any])

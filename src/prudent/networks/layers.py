@@ -62,5 +62,5 @@ class Layers(eqx.Module):
 
 
 def normal_quantile(uniform: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Standard normal draws from uniform ones; twice as fast as SciPy's `ndtri`, and as good where draws lie."""
+    """Standard normal draws from uniform ones; faster than `ndtri`, and as good where draws lie."""
     return jnp.sqrt(2.0) * jax.lax.erf_inv(2.0 * uniform - 1.0)
