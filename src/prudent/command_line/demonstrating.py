@@ -62,7 +62,7 @@ class Size:
 
 def _size(rows: int, quick: bool) -> Size:
     if not quick:
-        # as much work as the default settings: these meals gain more from longer training than from a third network
+        # twice the work of the default settings: these meals gain more from longer training than from a third network
         settings = CausalPVAE(members=2, ordered=True, training=Training(rounds=48))
         return Size(rows, 1000, 200, 256, settings)
     small = CausalPVAE(
