@@ -170,7 +170,7 @@ def growth(shape: Shape, rows: int) -> dict[str, float]:
 
 def commands() -> dict[str, float]:
     """Whole commands as a user types them, from empty caches: seconds of the clock."""
-    prudent_command = [sys.executable, "-m", "prudent"]
+    prudent_command = [sys.executable, "-m", "prudent.command_line"]
     with tempfile.TemporaryDirectory() as folder:
         files = {name: f"{folder}/{name}.csv" for name in ("log", "later", "many", "cases", "wide")}
         NARROW.sample(4000, 1).frame.write_csv(files["log"])

@@ -392,7 +392,7 @@ def test_held_out_decisions_choose_and_guarantee(run, folder):
     assert advice.columns == [*ADVICE[:6], "guaranteed_reward", *ADVICE[6:]]
     bounded = advice.drop_nulls("guaranteed_reward")
     assert len(bounded) > 0
-    assert (bounded["guaranteed_reward"] < bounded["expected_reward"].max()).all()
+    assert (bounded["guaranteed_reward"] < 0).all()  # no mean is above 0 there
 
     assert "fitted on these rows" in recommend(run, "--held-out", "log.csv", "--below", -5, "--limit", 0.9)[2]
     chosen = ["--held-out", "later.csv", "--below", -5, "--limit"]

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
+import equinox as eqx
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,10 +185,13 @@ def test_the_worst_case_is_plausible_and_as_bad_as_said(causal: Any, advice: Adv
     row = gappy(advice)
     explained = advice[row].explain()
     full = pd.DataFrame([explained.observed | explained.worst_case], columns=list(causal.schema.names))
-    again = advise(causal, full, Conservative(risk=0.1))
     at = causal.action_labels.index(explained.about)
+    # completions differ by what the network says of them
+    network = replace(causal, model=eqx.tree_at(lambda model: model.average, causal.model, None))
+    again, mean = (advise(network, frame, Conservative(risk=0.1)) for frame in (full, advice.frame))
+    below = mean.scored.expected[row, at] - again.scored.expected[0, at]
     # cells are rounded to whole numbers and labels on the way, so the price of the decoded case is close, not equal
-    assert again.scored.expected[0, at] == pytest.approx(explained.price.worst_reward, abs=0.1)
+    assert explained.price.expected_reward - explained.price.worst_reward == pytest.approx(below, abs=0.1)
     assert set(explained.worst_case) == set(explained.most_likely)
     assert set(explained.observed) | set(explained.most_likely) == set(causal.schema.names)
     assert not set(explained.observed) & set(explained.most_likely)

@@ -25,6 +25,7 @@ from prudent.networks import (
     quasi_random,
     standard_normal_log_prob,
     training,
+    training_run,
 )
 from prudent.networks import decoder as decoding
 from prudent.networks import layout as laid_out
@@ -405,7 +406,8 @@ def test_members_differ(fitted_models):
     assert bounds[0] != bounds[1]
 
 
-def test_progress_is_reported(log):
+def test_progress_is_reported(log, monkeypatch):
+    monkeypatch.setattr(training_run, "workers", lambda: 1)
     reported = []
     small_settings("causal").fit(log, seed=0, progress=lambda done, total: reported.append((done, total)))
     assert reported[:4] == [(1, 4), (2, 4), (3, 4), (4, 4)]  # the rounds; then what is learnt of the logged actions
@@ -448,7 +450,8 @@ def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, l
 
 def test_a_round_in_pieces_gives_the_same_bits(monkeypatch):
     whole = train_line(line_data())
-    monkeypatch.setattr(training, "PIECE", 1.0)  # every step by itself
+    monkeypatch.setattr(training_run, "workers", lambda: 1)
+    monkeypatch.setattr(training_run, "PIECE", 1.0)  # every step by itself
     reported = []
     with reporting(lambda done, total: reported.append((done, total))):
         pieces = train_line(line_data(), progress=None)
@@ -489,9 +492,9 @@ class Clock:
 
 
 def test_a_budget_of_time_cuts_the_rounds(monkeypatch):
-    """By this clock a round takes 2 seconds, and 6 have passed when that is known."""
-    monkeypatch.setattr(training, "monotonic", Clock())
-    cut = train_line(line_data(), seconds=13.0)
+    """By this clock a round takes 2 seconds, and 3 have passed when that is known."""
+    _by_clock(monkeypatch)
+    cut = train_line(line_data(), seconds=10.0)
     assert len(cut.history) == 3
     assert cut.cut
     asked = train_line(line_data(), rounds=3)
@@ -499,9 +502,15 @@ def test_a_budget_of_time_cuts_the_rounds(monkeypatch):
     assert not asked.cut
 
 
+def _by_clock(monkeypatch):
+    clock = Clock()
+    for module in (training, training_run):
+        monkeypatch.setattr(module, "monotonic", clock)
+
+
 def test_a_large_budget_changes_nothing_and_a_tiny_one_leaves_a_round(monkeypatch):
     plain = train_line(line_data())
-    monkeypatch.setattr(training, "monotonic", Clock())
+    _by_clock(monkeypatch)
     ample = train_line(line_data(), seconds=1e6)
     assert not ample.cut
     np.testing.assert_array_equal(ample.networks.arrays.slope, plain.networks.arrays.slope)

@@ -17,6 +17,7 @@ from experiments.rivals.actions.imputation import ChainedImputation as ChainedIm
 from experiments.rivals.actions.imputation import MeanImputation as MeanImputation
 from experiments.rivals.actions.linear import Linear as Linear
 from experiments.rivals.actions.partial_vae_imputation import PartialVAEImputation as PartialVAEImputation
+from experiments.rivals.actions.perpetual_policy import PerpetualPolicy as PerpetualPolicy
 from experiments.rivals.actions.policy_forest import ChainedPolicyForest as ChainedPolicyForest
 from experiments.rivals.actions.rival import LoggedDecisions as LoggedDecisions
 from experiments.rivals.actions.rival import Rival as Rival

@@ -57,6 +57,11 @@ class EstimatorName(StrEnum):
     shrunk_dr = "shrunk-dr"
 
 
+class PricesName(StrEnum):
+    averaged = "averaged"
+    network = "network"
+
+
 class PresetName(StrEnum):
     fast = "fast"
     best = "best"
@@ -266,6 +271,14 @@ def fit(
     varying_noise: Annotated[
         bool, typer.Option("--varying-noise", help="Outcomes vary more for some cases than for others.")
     ] = False,
+    prices: Annotated[
+        PricesName | None,
+        typer.Option(
+            metavar="NAME",
+            help="averaged (default): predict rewards by the average of network, trees and linear regression that "
+            "suits held-out rewards; or network alone.",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="The most rounds of training. Default: that of the model."),
@@ -305,6 +318,7 @@ def fit(
     )
     settings = ModelOptions(
         *(model.value, members, rounds, seed, types, ordered, varying_noise),
+        prices=None if prices is None else prices.value,
         preset=None if preset is None else preset.value,
         minutes=time_budget,
     )

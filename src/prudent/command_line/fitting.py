@@ -51,6 +51,7 @@ class ModelOptions:
     types: int | None = None
     ordered: bool = False
     varying_noise: bool = False
+    prices: str | None = None
     preset: str | None = None
     minutes: float | None = None
 
@@ -60,7 +61,8 @@ class ModelOptions:
         settings: Any = kind(**propensity) if self.preset is None else kind.preset(self.preset, **propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
-        options = {"types": self.types, "ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
+        flags = {"ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
+        options = {"types": self.types, "prices": self.prices, **flags}
         causal_only = {name: value for name, value in options.items() if value is not None}
         if causal_only and self.model != "causal":
             option = f"--{next(iter(causal_only)).replace('_', '-')}"
@@ -174,7 +176,7 @@ def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions)
             f"The causal model gives all rows the same weight: column '{options.propensity}' is not a feature and not "
             "used otherwise."
         )
-    return Section(sentences=tuple(sentences), points=tuple(report.notes))
+    return Section(sentences=tuple(sentences), points=(*report.choices, *report.notes))
 
 
 def _next_steps(out: Path, hold_out: Path | None) -> Section:

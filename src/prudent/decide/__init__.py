@@ -20,10 +20,12 @@ from prudent.decide.measure.value import TurningPoint as TurningPoint
 from prudent.decide.measure.value import turning_points as turning_points
 from prudent.decide.measure.value import value_of_measuring as value_of_measuring
 from prudent.decide.model import FittedModel as FittedModel
+from prudent.decide.model import HasAverage as HasAverage
 from prudent.decide.model import HasDensity as HasDensity
 from prudent.decide.model import HasDoubt as HasDoubt
 from prudent.decide.model import HasTypes as HasTypes
 from prudent.decide.model import Model as Model
+from prudent.decide.model import average_shift as average_shift
 from prudent.decide.model import pool as pool
 from prudent.decide.model import price_table as price_table
 from prudent.decide.outcomes import outcome_quantile as outcome_quantile

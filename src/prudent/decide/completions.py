@@ -1,5 +1,7 @@
 """Completions: the plausible full records behind one record with gaps. One posterior, used by everything."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -44,6 +46,7 @@ class PriceTable(eqx.Module):
     `doubt` is how unsure each price is (one standard deviation, from too few logged rows and from members that
     disagree); `noise` how much single outcomes scatter around it. Both are in reward units, None where unknown.
     `draws` is how many equally weighted draws stand behind the rows, None where the rows are the draws themselves.
+    `shift` is what was added to the prices of every action, see `HasAverage`; None where nothing was.
     `examined` is a table of some of the rows, from which the plausible set is known, where the density was not asked of
     all (it is NaN then, except that of x̂).
     """
@@ -54,6 +57,7 @@ class PriceTable(eqx.Module):
     doubt: Float[Array, "completion action"] | None = None
     noise: Float[Array, "completion action"] | None = None
     draws: Float[Array, ""] | None = None
+    shift: Float[Array, " action"] | None = None
     examined: "PriceTable | None" = None
 
     @property
@@ -65,6 +69,10 @@ class PriceTable(eqx.Module):
         """Some rows, with their weights as they are."""
         doubt, noise = (None if column is None else column[rows] for column in (self.doubt, self.noise))
         return PriceTable(self.prices[rows], self.log_weights[rows], self.log_density[rows], doubt, noise, self.draws)
+
+    def shifted(self, shift: Float[Array, " action"]) -> "PriceTable":
+        """The same for all completions added to the prices of every action."""
+        return replace(self, prices=self.prices + shift[None, :], shift=shift)
 
     @property
     def weights(self) -> Float[Array, " completion"]:

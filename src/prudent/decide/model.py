@@ -134,6 +134,25 @@ class HasDoubt(Protocol):
 
 
 @runtime_checkable
+class HasAverage(Protocol):
+    """A model that also predicts rewards from the record with its gaps, and averages that with its prices."""
+
+    @property
+    def has_average(self) -> bool:
+        """Whether this model does."""
+        ...
+
+    def shift(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        expected: Float[Array, " action"],
+    ) -> Float[Array, " action"]:
+        """What to add to the prices of every completion, given their mean."""
+        ...
+
+
+@runtime_checkable
 class HasTypes(Protocol):
     """A model to which a record is of one of a few types, each with its own rewards."""
 
@@ -164,7 +183,32 @@ def price_draws(
 ) -> tuple[Completions, PriceTable]:
     """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
-    return completions, price_completions(model, completions.values, completions.log_weights, completions.log_density)
+    table = price_completions(model, completions.values, completions.log_weights, completions.log_density)
+    return completions, table if literal else averaged(model, values, observed, table, table.expected)
+
+
+def averaged(
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    table: PriceTable,
+    expected: Float[Array, " action"],
+) -> PriceTable:
+    """The prices of a record's completions, moved so that their mean is the average of all that the model predicts."""
+    has = isinstance(model, HasAverage) and model.has_average
+    return table.shifted(average_shift(model, values, observed, expected)) if has else table
+
+
+def average_shift(
+    model: Model,
+    values: Float[Array, " attribute"],
+    observed: Bool[Array, " attribute"],
+    expected: Float[Array, " action"],
+) -> Float[Array, " action"]:
+    """What to add to the prices of a record's completions, whose mean is `expected`; zero without an average."""
+    if isinstance(model, HasAverage) and model.has_average:
+        return model.shift(values, observed, expected)
+    return jnp.zeros_like(expected)
 
 
 REPRESENTATIVE = 48
@@ -189,6 +233,7 @@ def priced_and_examined(
     candidates, count, members = drawn.candidates, drawn.log_weights.shape[0], drawn.centres.shape[0]
     unknown = jnp.full(count + members, jnp.nan)
     priced = price_completions(model, candidates, jnp.full(count + members, -jnp.inf), unknown)
+    priced = averaged(model, values, observed, priced, jnp.exp(drawn.log_weights) @ priced.prices[:count])
     lowest = jax.lax.top_k(-priced.prices[:count].T, max(LOWEST // priced.prices.shape[1], 1))[1].reshape(-1)
     representative = resampled(jnp.exp(drawn.log_weights), REPRESENTATIVE)
     chosen = jnp.concatenate([representative, lowest, count + jnp.arange(members)])

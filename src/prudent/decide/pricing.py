@@ -16,11 +16,11 @@ from prudent.decide.completions import Completions, PriceTable
 from prudent.decide.model import HasDraws, HasTypes, Model, price_completions, price_table, priced_and_examined
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.search import MovableCells, Search, movable_cells, search_worst
-from prudent.networks import compiled, layout_of, quasi_random, use_compilation_cache
+from prudent.networks import compiled, layout_of, quasi_random, side_by_side, use_compilation_cache
 from prudent.progress import tracked
 from prudent.table import Encoded, Schema
 
-FEW_ROWS, MANY_ROWS = 8, 128
+FEW_ROWS, MANY_ROWS = 8, 32
 CHUNK_CELLS = 2_000_000
 """Completed cells held at once: the number of rows per chunk follows, so memory does not grow with the table, and a
 chunk takes a few seconds at most."""
@@ -153,9 +153,13 @@ def completed_together(several: Sequence[Pricing], encoded: Encoded) -> Iterator
     each adds what it searches for."""
     largest = max(several, key=lambda one: one._cells_per_row)  # a chunk that it has room for suits all
     label = "searching worst cases" if largest.searched else "completing and pricing"
-    for values, observed in largest.chunks(encoded, label):
+
+    def of_chunk(chunk: tuple[Array, Array]) -> list[tuple[Completions, PriceTable]]:
+        values, observed = chunk
         drawn = largest._drawn(values, observed, largest.examined)
-        yield [one._with_search(observed, drawn) for one in several]
+        return jax.block_until_ready([one._with_search(observed, drawn) for one in several])
+
+    yield from side_by_side(of_chunk, largest.chunks(encoded, label))
 
 
 @compiled

@@ -114,7 +114,7 @@ def search_worst(
     """
     others = inside & (completions.log_density < completions.log_density[0])
     edge = jnp.where(jnp.any(others), edge, jnp.inf)
-    landscape = _Landscape.of(model, caution, observed, cells, completions, edge)
+    landscape = _Landscape.of(model, caution, observed, cells, completions, edge, table.shift)
     prices = caution.outcome(table).prices
     starts = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[: search.starts].T
 
@@ -150,6 +150,7 @@ class _Landscape(eqx.Module):
     free: Bool[Array, " attribute"]
     spread: Float[Array, "completion attribute"]
     brings_along: Float[Array, "switch attribute"]
+    shift: Float[Array, " action"] | None
 
     @classmethod
     def of(
@@ -160,6 +161,7 @@ class _Landscape(eqx.Module):
         cells: MovableCells,
         completions: Completions,
         edge: Float[Array, ""],
+        shift: Float[Array, " action"] | None,
     ) -> "_Landscape":
         values, weights = completions.values, jnp.exp(completions.log_weights)
         free, mean = jnp.asarray(cells.free) & ~observed, weights @ values
@@ -171,11 +173,11 @@ class _Landscape(eqx.Module):
             total = jnp.sum(share, axis=0)[:, None]
             apart = share.T @ values / jnp.maximum(total, 1e-9) - mean[None, :]
             brings_along = jnp.where(free[None, :] & (total > 0), apart, 0.0)
-        return cls(model, caution, observed, cells, completions, edge, free, spread, brings_along)
+        return cls(model, caution, observed, cells, completions, edge, free, spread, brings_along, shift)
 
     def prices(self, values: Float[Array, "tried attribute"], action: Array) -> Float[Array, " tried"]:
         nothing = jnp.zeros(values.shape[0])
-        table = price_completions(self.model, values, nothing, nothing)
+        table = _shifted(price_completions(self.model, values, nothing, nothing), self.shift)
         return self.caution.outcome(table).prices[:, action]
 
     def log_density(self, values: Float[Array, "tried attribute"]) -> Float[Array, " tried"]:
@@ -264,13 +266,17 @@ class _Landscape(eqx.Module):
         return likely + sign @ self.brings_along
 
 
+def _shifted(table: PriceTable, shift: Float[Array, " action"] | None) -> PriceTable:
+    return table if shift is None else table.shifted(shift)
+
+
 def _joined(
     model: Model, completions: Completions, table: PriceTable, values: Array, density: Float[Array, " action"]
 ) -> tuple[Completions, PriceTable]:
     """Found records behind the draws, with no weight; none counts as denser than x̂."""
     nothing = jnp.full(density.shape, -jnp.inf)
     density = jnp.minimum(density, completions.log_density[0])
-    more = price_completions(model, values, nothing, density)
+    more = _shifted(price_completions(model, values, nothing, density), table.shift)
 
     def both(drawn: Array | None, added: Array | None) -> Array | None:
         return None if drawn is None or added is None else jnp.concatenate([drawn, added])
@@ -281,6 +287,7 @@ def _joined(
         jnp.concatenate([table.log_density, density]),
         both(table.doubt, more.doubt),
         both(table.noise, more.noise),
+        shift=table.shift,
     )
     everything = jnp.concatenate([completions.values, values])
     return Completions(everything, joined.log_weights, joined.log_density, completions.evidence), joined

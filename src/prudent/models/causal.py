@@ -10,20 +10,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, optional, require
+from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, one_of, optional, require
 from prudent.models import partial_vae
+from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside
 from prudent.models.case_types import TypedModel, calibrated, first_profiles
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.models.fit_report import active_latents, fit_report
+from prudent.models.fit_report import active_latents, choices_of, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
 from prudent.models.possible import Possible
 from prudent.models.presets import preset_options
-from prudent.models.price_uncertainty import regression_uncertainty, type_uncertainty
-from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
+from prudent.models.price_uncertainty import RowPredictions, regression_uncertainty, row_predictions, type_uncertainty
+from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, WIDE_TABLE, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
     Members,
@@ -86,6 +87,22 @@ class CausalModel(CausalGraphModel):
     """Fitted CausalPVAE: completions from the importance-weighted partial VAE, prices from the reward network."""
 
     known: Float[Array, "member action feature feature"]
+    average: PriceAverage | None = None
+
+    @property
+    def has_average(self) -> bool:
+        return self.average is not None
+
+    def shift(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        expected: Float[Array, " action"],
+    ) -> Float[Array, " action"]:
+        assert self.average is not None  # asked only of a model that has one
+        layout = self.networks.shared.features.layout
+        standardised = (expected - self.scale.location) / self.scale.scale
+        return self.scale.scale * self.average.shift(layout, values, observed, standardised)
 
     def log_density(
         self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
@@ -110,9 +127,17 @@ class CausalModel(CausalGraphModel):
         return self.scale.scale * jnp.sqrt(jnp.mean(each**2, axis=0))
 
 
+def _are_numbers(labels: tuple[ActionLabel, ...]) -> bool:
+    return not _texts(labels)
+
+
+def _texts(labels: tuple[ActionLabel, ...]) -> list[ActionLabel]:
+    return [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
+
+
 def _require_numbers(labels: tuple[ActionLabel, ...]) -> None:
     """Ordered actions must be numbers: only those are kept in a meaningful order."""
-    texts = [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
+    texts = _texts(labels)
     if texts:
         raise InputProblem(
             f"The actions are not all numbers ('{texts[0]}' is not), so it is not known which are neighbours; leave "
@@ -136,6 +161,7 @@ _RULES: dict[str, Rule] = {
     ),
     "ordered": TRUTH,
     "varying_noise": TRUTH,
+    "prices": one_of("averaged", "network"),
     "propensity": optional(PROPENSITY_RULE),
 }
 
@@ -154,6 +180,9 @@ class CausalPVAE:
     ordered: whether neighbouring actions have similar rewards, as doses do: what is learnt about an action then also
         moves the prices of its neighbours, unless the log contradicts it. The actions of the log must be numbers.
     varying_noise: whether single rewards scatter around their price more for some records than for others.
+    prices: "averaged" averages the network's expected rewards with those of boosted trees and of linear regression,
+        which see the record with its gaps; held-out rewards decide the shares. "network" is the network alone, as are
+        models with types and those of more than 128 attributes.
     propensity: (e.g. `Boosted()`) weights the reward's bound by its inverse. None weights all rows equally, which is
         right when the reward network is rich enough, and keeps the effective sample size at all rows.
     """
@@ -165,6 +194,7 @@ class CausalPVAE:
     types: int = 1
     ordered: bool = False
     varying_noise: bool = False
+    prices: str = "averaged"
     propensity: Propensity | None = None
     sizes: Sizes = Sizes()
     training: Training = Training()
@@ -192,7 +222,12 @@ class CausalPVAE:
             return TypedModel(networks, scale, Possible.blank(len(schema)), profiles, jnp.float32(1))
         features = two_widths(self.sizes.of(schema)["width"])[-1] + 1
         known = jnp.zeros((self.members, actions, features, features))
-        return CausalModel(networks, scale, Possible.blank(len(schema)), known)
+        average = PriceAverage.blank(layout_of(schema), actions) if self.averages(schema) else None
+        return CausalModel(networks, scale, Possible.blank(len(schema)), known, average)
+
+    def averages(self, schema: Schema) -> bool:
+        """Whether prices are an average, see `prices`."""
+        return self.prices == "averaged" and self.types == 1 and len(schema) <= WIDE_TABLE
 
     @property
     def loss(self) -> CausalLoss:
@@ -226,12 +261,38 @@ class CausalPVAE:
     def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
         """The fitted model, with how uncertain its prices are."""
         networks, scale, data = trained.networks, prepared.scale, prepared.columns
+        choices: tuple[str, ...] = ()
         active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
         if self.types > 1:
             doubt = type_uncertainty(networks, data, log, seed)
             model = TypedModel(networks, scale, Possible.of(log), doubt, jnp.float32(1))
             model = _calibrated(model, data, trained.held_out, seed)
         else:
-            known = regression_uncertainty(networks, data, log, seed)
-            model = CausalModel(networks, scale, Possible.of(log), known)
-        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))
+            predictions = row_predictions(networks, data, log, seed)
+            known = regression_uncertainty(networks, predictions, log)
+            average, choices = self._average(log, prepared, trained, predictions, seed)
+            model = CausalModel(networks, scale, Possible.of(log), known, average)
+        report = fit_report(log, trained, active, prepared.propensity, choices)
+        return Fitted.of(self, log, model, report)
+
+    def _average(
+        self,
+        log: Log,
+        prepared: Prepared,
+        trained: Trained,
+        predictions: RowPredictions,
+        seed: int,
+    ) -> tuple[PriceAverage | None, tuple[str, ...]]:
+        """The average, where there is one, and what held-out rewards decided."""
+        schema, actions = log.schema, len(log.action_labels)
+        if not self.averages(schema):
+            return None, ()
+        layout, data = layout_of(schema), prepared.columns
+        held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
+        if log.rewarded.sum() < FEWEST_AVERAGED or not len(held):
+            return PriceAverage.blank(layout, actions).of_network(), ()
+        judged = predictions.rows[held]
+        fitted = np.setdiff1d(predictions.rows, judged)
+        beside = fit_beside(layout, data, (fitted, judged), actions, _are_numbers(log.action_labels), seed)
+        average = fit_average(beside, predictions.expected[held], data["action"][judged], data["reward"][judged])
+        return average, choices_of(average.shares.tolist(), beside.ordered)

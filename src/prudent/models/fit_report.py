@@ -1,6 +1,6 @@
 """What happened while a model was fitted, and what to know before trusting it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,29 @@ class FitReport:
     rounds: int
     held_out_bound: tuple[float, ...]
     notes: tuple[str, ...]
+    choices: tuple[str, ...] = ()
+    """What fitting decided by itself, in a sentence each."""
 
 
-def fit_report(log: Log, trained: Trained, active_latents: int, propensity: FittedPropensity | None) -> FitReport:
+def choices_of(shares: Sequence[float], ordered: bool) -> tuple[str, ...]:
+    """What held-out rewards decided about the average of prices."""
+    network, trees, linear = (f"{float(share):.0%}" for share in shares)
+    average = (
+        f"Expected rewards are an average of the network ({network}), boosted trees ({trees}) and linear regression "
+        f"({linear}); held-out rewards decided the shares."
+    )
+    if not ordered:
+        return (average,)
+    return average, "Actions are numbers, and the trees take neighbouring ones to be alike: held-out rewards say so."
+
+
+def fit_report(
+    log: Log,
+    trained: Trained,
+    active_latents: int,
+    propensity: FittedPropensity | None,
+    choices: tuple[str, ...] = (),
+) -> FitReport:
     notes = list(log.notes)
     if active_latents == 0:
         notes.append(
@@ -46,7 +66,7 @@ def fit_report(log: Log, trained: Trained, active_latents: int, propensity: Fitt
             "with the same seed may differ; --rounds (Training(rounds=...)) fixes it."
         )
     bounds = tuple(float(bound) for bound in trained.history.max(axis=0))
-    return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes))
+    return FitReport(len(log), int(log.rewarded.sum()), len(trained.history), bounds, tuple(notes), choices)
 
 
 def active_latents(

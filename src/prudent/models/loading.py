@@ -33,7 +33,7 @@ def load(path: str | PathLike[str]) -> Fitted:
         labels = _labels(description["action_labels"])
         report = description["report"]
         report = FitReport(
-            **{**report, "held_out_bound": tuple(report["held_out_bound"]), "notes": tuple(report["notes"])}
+            **{**report, **{name: tuple(report[name]) for name in ("held_out_bound", "notes", "choices")}}
         )
         minimize = bool(description["minimize"])
         roles = _roles(description["roles"])

@@ -1,7 +1,7 @@
 """How uncertain prices are, given the logged rows: by Bayesian regression on the reward network's last layer, or by the
 number of rows of each type."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,29 @@ MOST_TOGETHER = 10_000
 """Ordered actions times features; with more, an action's rows alone decide how uncertain it is, which is more."""
 
 
+class RowPredictions(NamedTuple):
+    """What the network makes of logged rows, over their completions.
+
+    rows: their numbers. features: the mean of the reward network's last layer, [member, row, feature]. variances: of
+    the reward around its prediction, [member, row]. expected: the mean reward of every action, [row, action].
+    """
+
+    rows: np.ndarray
+    features: np.ndarray
+    variances: np.ndarray
+    expected: np.ndarray
+
+
+def row_predictions(networks: Members, data: dict[str, np.ndarray], log: Log, seed: int) -> RowPredictions:
+    """For the rows with a reward, or for many of them."""
+    chosen, records, points = _some_rows(networks, data, np.flatnonzero(log.rewarded), seed)
+    padded = _mean_features(networks, records, points)
+    features, variances, prices = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
+    return RowPredictions(chosen, features, variances, prices.mean(axis=0))
+
+
 def regression_uncertainty(
-    networks: Members, data: dict[str, np.ndarray], log: Log, seed: int
+    networks: Members, predictions: RowPredictions, log: Log
 ) -> Float[Array, "member action feature feature"]:
     """How uncertain θ(·, a) is: Bayesian linear regression on the reward network's last layer.
 
@@ -28,11 +49,8 @@ def regression_uncertainty(
     an average record has standard deviation 1 (rewards are standardised), so an action that was hardly ever logged
     stays uncertain.
     """
-    rows = np.flatnonzero(log.rewarded)
-    chosen, records, points = _some_rows(networks, data, rows, seed)
-    padded = _mean_features(networks, records, points)
-    features, variances = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
-    counts = len(rows) / len(chosen) / variances
+    chosen, features, variances, _ = predictions
+    counts = int(log.rewarded.sum()) / len(chosen) / variances
     groups = [log.actions[chosen] == action for action in range(len(log.action_labels))]
     together = networks.shared.reward.ordered and len(groups) * features.shape[2] <= MOST_TOGETHER
     mixing = neighbour_mixing(len(groups)) if together else None
@@ -80,15 +98,16 @@ def _some_rows(
 
 
 @compiled
-def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, Array]:
-    """For every member and logged row: the mean feature, and the variance of the reward around it."""
+def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, Array, Array]:
+    """For every member and logged row: the mean feature, the variance of the reward around it, and all mean prices."""
 
-    def row(network: Any, record: dict[str, Array]) -> tuple[Array, Array]:
+    def row(network: Any, record: dict[str, Array]) -> tuple[Array, Array, Array]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         weights = jax.nn.softmax(samples.log_weights)
-        prices = network.reward(samples.cells)[:, record["action"]]
+        every = network.reward(samples.cells)
+        prices = every[:, record["action"]]
         noise = network.reward.noise(samples.cells)[:, record["action"]]
         variance = weights @ ((prices - weights @ prices) ** 2 + noise**2)
-        return weights @ network.reward.hidden(samples.cells), variance
+        return weights @ network.reward.hidden(samples.cells), variance, weights @ every
 
     return networks.each(lambda network: jax.lax.map(lambda record: row(network, record), records, batch_size=128))

@@ -26,7 +26,7 @@ from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 6
+VERSION = 7
 LOGGING = "logging policy: "
 
 

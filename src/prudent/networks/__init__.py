@@ -20,6 +20,7 @@ from prudent.networks.set_encoder import MANY_ATTRIBUTES as MANY_ATTRIBUTES
 from prudent.networks.set_encoder import GaussianPosterior as GaussianPosterior
 from prudent.networks.set_encoder import SetEncoder as SetEncoder
 from prudent.networks.set_encoder import standard_normal_log_prob as standard_normal_log_prob
+from prudent.networks.side_by_side import side_by_side as side_by_side
 from prudent.networks.training import Members as Members
 from prudent.networks.training import Trained as Trained
 from prudent.networks.training import bucket as bucket

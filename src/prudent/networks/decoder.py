@@ -14,7 +14,7 @@ from jax.scipy.special import log_ndtr, ndtr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.networks import layout as laid_out
-from prudent.networks.layers import Layers, Width, linear, normal_quantile, two_widths
+from prudent.networks.layers import Layers, Width, clamp, linear, normal_quantile, softplus, two_widths
 from prudent.networks.layout import Group, Layout, level_slots, straight_through
 
 SMALLEST_SCALE = 0.02
@@ -291,11 +291,11 @@ def _outputs(group: Group) -> int:
 
 def _distribution(group: Group, outputs: Float[Array, "... output"], steps: Array) -> Distribution:
     if isinstance(group, laid_out.Categorical):
-        return Categories(jnp.clip(outputs, -LARGEST_LOGIT, LARGEST_LOGIT), group)
+        return Categories(clamp(-LARGEST_LOGIT, outputs, LARGEST_LOGIT), group)
     if isinstance(group, laid_out.Ordinal):
         return Ordinal(outputs, _thresholds(steps, group), group)
     mean, log_scale = outputs[..., : group.size], outputs[..., group.size :]
-    scale = jax.nn.softplus(log_scale + 0.5)
+    scale = softplus(log_scale + 0.5)
     if isinstance(group, laid_out.Counts):
         return Counts(mean, SMALLEST_SCALE + scale, group)
     if isinstance(group, laid_out.Bounded):
@@ -306,7 +306,7 @@ def _distribution(group: Group, outputs: Float[Array, "... output"], steps: Arra
 def _thresholds(steps: Float[Array, "attribute threshold"], group: laid_out.Ordinal) -> Array:
     """Rising thresholds; beyond an attribute's last level they are padding, far above."""
     first = steps[:, :1] - 1.0
-    rising = jnp.concatenate([first, first + jnp.cumsum(jax.nn.softplus(steps[:, 1:] + 0.5), axis=1)], axis=1)
+    rising = jnp.concatenate([first, first + jnp.cumsum(softplus(steps[:, 1:] + 0.5), axis=1)], axis=1)
     real = np.arange(steps.shape[1])[None, :] < np.array(group.levels)[:, None] - 1
     return jnp.where(real, rising, FAR)
 
@@ -357,7 +357,7 @@ def _logit(uniform: Array) -> Array:
 def _log_between(low: Array, high: Array) -> Array:
     """log(sigmoid(high) − sigmoid(low)), without the cancellation."""
     inside = jnp.maximum(-jnp.expm1(low - high), 1e-9)
-    return jnp.log(inside) - jax.nn.softplus(-high) - jax.nn.softplus(low)
+    return jnp.log(inside) - softplus(-high) - softplus(low)
 
 
 def _log_tail(steps: Array) -> Array:

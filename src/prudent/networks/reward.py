@@ -7,7 +7,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, linear, two_widths
+from prudent.networks.layers import Layers, Width, clamp, linear, two_widths
 
 LOG_NOISE = (-4.0, 2.0)
 NEIGHBOURHOOD = 0.3
@@ -144,5 +144,5 @@ class TypeNetwork(eqx.Module):
 def _gaussian(
     reward: Float[Array, "..."], mean: Float[Array, "..."], log_noise: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    bounded = jnp.clip(log_noise, *LOG_NOISE)
+    bounded = clamp(LOG_NOISE[0], log_noise, LOG_NOISE[1])
     return -0.5 * ((reward - mean) / jnp.exp(bounded)) ** 2 - bounded - 0.5 * np.log(2 * np.pi)

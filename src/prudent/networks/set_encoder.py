@@ -39,7 +39,8 @@ class SetEncoder(eqx.Module):
     which x_j·e_j alone cannot. A category's token is its level's embedding row and b_j. Tokens pass a shared net h, are
     summed over what was observed, and a network f turns the sum (and `context`, an action say) into q(z | x̃).
 
-    h is a linear layer with relu. Where it is not `rectified` the sum over attributes is a matrix product, which makes
+    h is a linear layer with relu, which lets a hundredth of negative numbers pass: an attribute whose token were zero
+    at its mean would look like a gap there. Where it is not `rectified` the sum over attributes is a matrix product, which makes
     hundreds of attributes many times faster; what is not linear is then left to f.
     """
 
@@ -79,7 +80,7 @@ class SetEncoder(eqx.Module):
         total = self._of_numbers(cells[..., :numbers], observed[..., :numbers], slope[:numbers], constant[:numbers])
         if layout.categories is not None:
             tokens = slope[numbers:] + constant[numbers:]
-            tokens = jax.nn.relu(tokens) if self.rectified else tokens
+            tokens = _rectified(tokens) if self.rectified else tokens
             seen = layout.categories.spread(observed[..., numbers:])
             total = total + jnp.where(seen, cells[..., numbers:], 0.0) @ tokens
         # the sum grows with the number of attributes and would saturate the network that reads it
@@ -90,7 +91,7 @@ class SetEncoder(eqx.Module):
             # term by term: a sum over an axis of tokens takes four times as long on a CPU
             total = jnp.zeros((*cells.shape[:-1], slope.shape[1]))
             for at in range(cells.shape[-1]):
-                token = jax.nn.relu(cells[..., at, None] * slope[at] + constant[at])
+                token = _rectified(cells[..., at, None] * slope[at] + constant[at])
                 total = total + jnp.where(seen[..., at, None], token, 0.0)
             return total
         return jnp.where(seen, cells, 0.0) @ slope + seen.astype(constant.dtype) @ constant
@@ -134,6 +135,10 @@ class SetEncoder(eqx.Module):
         outputs = self.network(self._inputs(layout, cells, observed, context), 2 * self.latent)
         mean, log_scale = outputs[..., : self.latent], outputs[..., self.latent :]
         return mean, -jnp.sum(_bounded(log_scale), axis=-1) - 0.5 * self.latent * np.log(2 * np.pi)
+
+
+def _rectified(token: Array) -> Array:
+    return jnp.maximum(token, 0.01 * token)
 
 
 def _bounded(log_scale: Array) -> Array:

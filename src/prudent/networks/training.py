@@ -1,8 +1,7 @@
 """Training: members that learn side by side, round by round, until held-out rows say that it is enough."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -15,28 +14,12 @@ from jaxtyping import Array, PRNGKeyArray
 from prudent.errors import InputProblem
 from prudent.networks.compiling import QUICK, use_compilation_cache
 from prudent.networks.layout import Layout
-from prudent.networks.training_program import (
-    Loss,
-    Network,
-    Program,
-    State,
-    Training,
-    advance,
-    judge,
-    learning_rates,
-    optimiser_of,
-)
-from prudent.progress import Progress, reporting, tracked, working
+from prudent.networks.training_program import Loss, Network, Program, Training
+from prudent.networks.training_run import Run
+from prudent.progress import Progress, reporting
 
 # For a program that runs once and briefly: compiles in a third of the time and gives the same bits.
 RUN_ONCE = QUICK | {"xla_backend_optimization_level": 1}
-
-PIECE = 1e10
-"""Multiplications in one call of the training program, about: a few seconds, so that progress is seen to move."""
-ACCELERATED = 100
-"""An accelerator does so many times as much in that time."""
-
-COMPILING = "compiling (10 to 30 s the first time)"
 
 
 class Trained(NamedTuple):
@@ -95,16 +78,6 @@ def bucket(rows: int) -> int:
     return 1 << max(rows - 1, 127).bit_length()
 
 
-def _orders(rows: np.ndarray, shape: tuple[int, int, int], generator: np.random.Generator) -> np.ndarray:
-    """Row numbers for [member, step, place in batch]: every pass over the rows is a fresh permutation."""
-    members, steps, batch = shape
-    passes = -(-steps * batch // len(rows))
-    orders = [
-        np.concatenate([generator.permutation(rows) for _ in range(passes)])[: steps * batch] for _ in range(members)
-    ]
-    return np.stack(orders).reshape(shape).astype(np.int32)
-
-
 def _held_out(candidates: np.ndarray, count: int, records: np.ndarray | None) -> np.ndarray:
     """The first rows, and with each row all others of its record, until there are `count`."""
     if records is None:
@@ -140,7 +113,7 @@ def train(
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Progress = None,
 ) -> Trained:
-    """Fit `members` networks; stop when none has improved on held-out rows for `patience` rounds.
+    """Fit `members` networks; each stops when it has not improved on held-out rows for `patience` rounds.
 
     `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
     `records` are held out together.
@@ -163,11 +136,10 @@ def train(
     # how long training lasts is no part of the program, so that one serves any number of rounds
     settings = replace(training, rounds=1, patience=1, seconds=None)
     program = Program(networks.shared, loss, settings, padded, padded_per_member, points)
-    run = _Run(program, training, members, fitted, held_out, jax.random.key(seed, impl="rbg"))
+    run = Run.of(program, networks.arrays, training, (fitted, held_out), seed)
     with reporting(progress):
-        state = run.begin(networks.arrays)
-        rounds = training.rounds if training.seconds is None else run.rounds_in_time(state, began, seed)
-        state, history = run.all_rounds(state, rounds, generator)
+        rounds = training.rounds if training.seconds is None else run.rounds_in_time(began)
+        arrays, history = run.all_rounds(rounds)
     if not np.isfinite(history).any(axis=0).all():
         raise InputProblem(
             "Training reached no finite bound on held-out rows; some cells are probably extreme. Look at the ranges "
@@ -175,83 +147,4 @@ def train(
         )
     cut = rounds < training.rounds and len(history) == rounds
     best = np.argmax(history, axis=0)
-    return Trained(Members(state.best_arrays, networks.shared), history, best, np.sort(held), cut)
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """One training: its program, and the rows to learn from and to judge by."""
-
-    program: Program
-    training: Training
-    members: int
-    fitted: np.ndarray
-    held_out: tuple[np.ndarray, np.ndarray]
-    key: PRNGKeyArray
-
-    def begin(self, arrays: Any) -> State:
-        return State(
-            arrays,
-            jax.jit(jax.vmap(optimiser_of(self.training, 0.0).init))(arrays),
-            jax.tree.map(jnp.copy, arrays),
-            jnp.full(self.members, -jnp.inf, jnp.float32),  # a weak type would compile the program twice
-            jnp.zeros(self.members),
-        )
-
-    def pieces(self, state: State) -> int:
-        """Into how many calls of the program a round is divided, each of as many steps."""
-        weights = sum(leaf.size for leaf in jax.tree.leaves(state.arrays))
-        steps = self.training.steps_per_round
-        work = steps * self.training.batch * len(self.program.points) * weights
-        most = PIECE * (1 if jax.default_backend() == "cpu" else ACCELERATED)
-        fits = (count for count in range(1, steps + 1) if steps % count == 0 and work <= most * count)
-        return next(fits, steps)
-
-    def order(self, steps: int, generator: np.random.Generator) -> np.ndarray:
-        return _orders(self.fitted, (self.members, steps, self.training.batch), generator)
-
-    def steps(self, state: State, rates: np.ndarray, done: int, first: int, indices: np.ndarray) -> State:
-        """Steps of the round `done`, from its step `first` on."""
-        keys = jax.random.split(jax.random.fold_in(self.key, done), self.members)
-        return jax.block_until_ready(advance(state, self.program, rates, keys, jnp.int32(first), indices))
-
-    def judged(self, state: State) -> State:
-        return jax.block_until_ready(judge(state, self.program, self.held_out))
-
-    def all_rounds(self, state: State, rounds: int, generator: np.random.Generator) -> tuple[State, np.ndarray]:
-        """The last state, which has the best arrays, and the criterion [round, member]."""
-        history, indices, pieces = [], np.zeros(0), self.pieces(state)
-        size = self.training.steps_per_round // pieces
-        rates = learning_rates(self.training, rounds)
-        for at in tracked(rounds * pieces, "training"):
-            done, first = at // pieces, at % pieces * size
-            if first == 0:
-                indices = self.order(self.training.steps_per_round, generator)
-            with working(COMPILING) if at == 0 else nullcontext():
-                now = rates[at * size : (at + 1) * size]
-                state = self.steps(state, now, done, first, indices[:, first : first + size])
-            if at % pieces < pieces - 1:
-                continue
-            state = self.judged(state)
-            history.append(np.nan_to_num(np.asarray(state.now), nan=-np.inf))
-            if np.all(done - np.argmax(np.stack(history), axis=0) >= self.training.patience):
-                break
-        return state, np.stack(history)
-
-    def rounds_in_time(self, state: State, began: float, seed: int) -> int:
-        """The number of rounds that fit into the budget, by a piece of a round that is run twice and thrown away."""
-        pieces = self.pieces(state)
-        size = self.training.steps_per_round // pieces
-        trial, rates = self.order(size, np.random.default_rng(seed)), np.zeros(size, np.float32)
-        times = []
-        with working(f"measuring the speed; {COMPILING}"):
-            for _ in range(2):  # the first time it is compiled
-                times = [monotonic()]
-                self.steps(state, rates, 0, 0, trial)
-                times.append(monotonic())
-                self.judged(state)
-                times.append(monotonic())
-        start, between, end = times
-        one_round = pieces * (between - start) + (end - between)
-        left = (self.training.seconds or 0.0) - (end - began)
-        return int(np.clip(left / max(one_round, 1e-9), 1, self.training.rounds))
+    return Trained(Members(arrays, networks.shared), history, best, np.sort(held), cut)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from prudent.decide import HasDoubt, Model
+from prudent.decide import HasDoubt, Model, average_shift
 from prudent.evaluation.cross_fitting import CrossFitted
 from prudent.models import Fitted, align_log
 from prudent.networks import compiled, layout_of
@@ -98,7 +98,9 @@ def _shifted(
     def one(values: Array, observed: Array, action: Array, reward: Array) -> tuple[Array, Array]:
         drawn = model.complete(values, observed, uniforms, False)
         moved = jax.vmap(lambda record: jnp.clip(record + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
-        prices = jnp.mean(jax.vmap(model.price)(moved), axis=1)
+        expected = jnp.exp(drawn.log_weights) @ jnp.mean(model.prices(drawn.values), axis=1)
+        by = average_shift(model, values, observed, expected)
+        prices = jnp.mean(model.prices(moved), axis=1) + by[None, :]
         noise = _noise(model, moved, action, spread)
         fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)
         likely = jnp.cumsum(jax.nn.softmax(drawn.log_weights + fit))

@@ -1,0 +1,7 @@
+"""Prices as an average: the network on completions, and trees and linear regression on the record with its gaps."""
+
+from prudent.models.averaging.average import PriceAverage as PriceAverage
+from prudent.models.averaging.fitting import FEWEST_AVERAGED as FEWEST_AVERAGED
+from prudent.models.averaging.fitting import Beside as Beside
+from prudent.models.averaging.fitting import fit_average as fit_average
+from prudent.models.averaging.fitting import fit_beside as fit_beside

@@ -1,0 +1,119 @@
+"""Prices as an average of network, trees and linear regression."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import prudent
+from prudent.models.averaging.fitting import _shares
+from prudent.models.averaging.linear import Moments
+from prudent.models.averaging.trees import Table, grow
+from prudent.networks import layout_of, neighbour_mixing
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def fitted_causal(fitted_models: Mapping[str, Any]) -> Any:
+    return fitted_models["causal"]
+
+
+def _steps(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Features, actions, rewards and the expected reward of each action: which one is better changes at a step."""
+    random = np.random.default_rng(seed)
+    features = random.normal(size=(ROWS, 3)).astype(np.float32)
+    expected = np.stack([np.where(features[:, 0] > 0.3, 1.0, -1.0), np.where(features[:, 1] > 0, 0.5, -0.5)], axis=1)
+    actions = random.integers(2, size=ROWS)
+    return features, actions, expected[np.arange(ROWS), actions] + 0.3 * random.normal(size=ROWS), expected
+
+
+def test_trees_learn_steps_and_compute_the_same_compiled() -> None:
+    features, actions, rewards, _ = _steps(0)
+    table = Table.of(features, actions, rewards, 2)
+    grown, path = grow(table, seed=0, judged=table)
+    compiled = jax.vmap(grown.first(len(path), table.edges))(jnp.asarray(features))
+    np.testing.assert_allclose(compiled, path[-1], atol=1e-4)
+    fresh, _, _, expected = _steps(1)
+    new = np.asarray(jax.vmap(grown.first(len(path), table.edges))(jnp.asarray(fresh)))
+    assert np.mean((new - expected) ** 2) < 0.1 * np.mean(expected**2)
+    # the first trees alone are those of the path
+    few = jax.vmap(grown.first(5, table.edges))(jnp.asarray(features))
+    np.testing.assert_allclose(few, path[4], atol=1e-4)
+
+
+def test_trees_of_ordered_actions_learn_an_action_from_its_neighbours() -> None:
+    random = np.random.default_rng(0)
+    features = random.normal(size=(ROWS, 1)).astype(np.float32)
+    expected = np.where(features > 0, 1.0, -1.0) * np.linspace(-1, 1, 7)
+    actions = np.where(random.random(ROWS) < 0.02, 5, random.choice([0, 1, 2, 3, 4, 6], size=ROWS))
+    table = Table.of(features, actions, expected[np.arange(ROWS), actions], 7)
+    errors = [
+        np.mean((grow(table, 0, mixing, table)[1][-1][:, 5] - expected[:, 5]) ** 2)
+        for mixing in (None, neighbour_mixing(7))
+    ]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_regression_has_slopes_for_all_and_for_each_action() -> None:
+    random = np.random.default_rng(0)
+    features, actions = random.normal(size=(4000, 2)) + 3, random.integers(2, size=4000)
+    slopes, constants = np.array([[1.0, 2.0], [0.5, 0.5]]), np.array([1.0, -1.0])
+    rewards = (features @ slopes + constants)[np.arange(4000), actions]
+    exact = Moments(features, actions, rewards, 2).fit(1e-3, 1e-3)
+    np.testing.assert_allclose(exact.slopes, slopes, atol=0.01)
+    np.testing.assert_allclose(exact.constants, constants, atol=0.05)
+    alike = Moments(features, actions, rewards, 2).fit(1e-3, 1e9)
+    np.testing.assert_allclose(alike.slopes[:, 0], alike.slopes[:, 1], atol=1e-3)
+
+
+def test_shares_go_to_who_predicts_held_out_rewards_and_are_equal_before_any() -> None:
+    random = np.random.default_rng(0)
+    truth = random.normal(size=2000)
+    predictions = np.stack([truth, random.normal(size=2000), truth + 2 * random.normal(size=2000)])
+    rewards = truth + random.normal(size=2000)
+    many, few = _shares(predictions, rewards), _shares(predictions[:, :2], rewards[:2])
+    assert many[0] > 0.9
+    assert many.sum() == pytest.approx(1) == few.sum()
+    assert np.all(many >= 0)
+    assert np.ptp(few) < np.ptp(many) / 2
+
+
+def _predictions(fitted: Any, cases: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What the average and the network alone expect, in reward units."""
+    encoded = fitted.schema.encode(cases)
+    alone = replace(fitted, model=eqx.tree_at(lambda model: model.average, fitted.model, None))
+    return tuple(one.policy(completions=16).chooser.score(encoded).expected for one in (fitted, alone))
+
+
+def test_expected_rewards_are_the_average(fitted_causal: Any, cases: Any) -> None:
+    model, encoded = fitted_causal.model, fitted_causal.schema.encode(cases)
+    average, network = _predictions(fitted_causal, cases)
+    layout = layout_of(fitted_causal.schema)
+    others = jax.vmap(lambda values, observed: jnp.stack(model.average.others(layout, values, observed)))(
+        jnp.asarray(encoded.values), jnp.asarray(encoded.observed)
+    )
+    shares = np.asarray(model.average.shares)
+    assert shares.sum() == pytest.approx(1, abs=1e-5)
+    restored = float(model.scale.location) + float(model.scale.scale) * np.asarray(others)
+    wanted = shares[0] * network + np.einsum("p,rpa->ra", shares[1:], restored)
+    np.testing.assert_allclose(average, wanted, atol=1e-3)
+
+
+def test_the_report_says_the_shares(fitted_causal: Any) -> None:
+    (sentence,) = fitted_causal.report.choices
+    shares = [f"{share:.0%}" for share in np.asarray(fitted_causal.model.average.shares)]
+    assert all(f"({share})" in sentence for share in shares)
+
+
+def test_the_network_alone_has_no_average() -> None:
+    settings = prudent.CausalPVAE(prices="network")
+    schema = prudent.Log.from_frame({"x": [1.0, 2.0, 3.0], "a": ["u", "v", "u"], "r": [0.0, 1.0, 2.0]}, "a", "r").schema
+    assert eqx.filter_eval_shape(settings.blank, schema, 2).average is None
+    with pytest.raises(prudent.InputProblem, match="prices"):
+        prudent.CausalPVAE(prices="trees")
