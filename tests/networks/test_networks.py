@@ -267,7 +267,7 @@ def test_encoder_token_is_value_embedding_and_bias(layout, log):
         else:
             x = cells[own]
             token = jnp.concatenate([x, x * encoder.embedding[own[0]], bias])
-        total += np.asarray(jax.nn.relu(encoder.shared(token)))
+        total += np.asarray(jax.nn.leaky_relu(encoder.shared(token), 0.01))
     everything = jnp.ones(layout.attributes, bool)
     np.testing.assert_allclose(encoder.summary(layout, cells, everything), total, rtol=1e-4, atol=1e-4)
 
@@ -449,8 +449,8 @@ def test_a_sum_without_rectifying_is_the_same_where_nothing_is_cut_off(layout, l
 
 
 def test_a_round_in_pieces_gives_the_same_bits(monkeypatch):
-    whole = train_line(line_data())
     monkeypatch.setattr(training_run, "workers", lambda: 1)
+    whole = train_line(line_data())
     monkeypatch.setattr(training_run, "PIECE", 1.0)  # every step by itself
     reported = []
     with reporting(lambda done, total: reported.append((done, total))):

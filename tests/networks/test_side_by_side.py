@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conftest import small_settings
 
+import prudent
 from prudent.networks import side_by_side
 from prudent.networks.training_run import group_size
 
@@ -30,11 +31,12 @@ def test_groups_have_one_size_and_there_is_one_for_every_core(members: int, core
 
 
 def test_members_do_not_depend_on_who_is_trained_with_them(log: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = small_settings("causal")
+    # a few steps: small differences of rounding grow
+    settings = small_settings("causal", training=prudent.Training(rounds=1, steps_per_round=25, batch=32))
     assert settings.members > 1
     models = []
     for cores in (1, 2):
         monkeypatch.setattr("prudent.networks.training_run.workers", lambda cores=cores: cores)
         models.append(settings.fit(log, seed=0, progress=False).model.networks)
     for together, apart in zip(*map(jax.tree.leaves, models), strict=True):
-        np.testing.assert_allclose(together, apart, atol=2e-2)
+        np.testing.assert_allclose(together, apart, atol=2e-3)

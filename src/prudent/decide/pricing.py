@@ -26,8 +26,8 @@ CHUNK_CELLS = 2_000_000
 chunk takes a few seconds at most."""
 LOOKS, SEARCHED = 10, 16
 """Records that a walker of the search looks at beside switched levels; they take less memory than completions."""
-ACCELERATED = 32
-"""An accelerator has the memory for so many times as much, and needs it to be busy."""
+ACCELERATED, ACCELERATED_ROWS = 32, 4096
+"""An accelerator has the memory for so many times as much, and needs so many rows to be busy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +104,9 @@ class Pricing:
         use_compilation_cache()
         rows = len(encoded.flags)
         # two sizes only, so that at most two programs are compiled; a few cases are taken one by one
-        times = 1 if jax.default_backend() == "cpu" else ACCELERATED
+        times, many = (1, MANY_ROWS) if jax.default_backend() == "cpu" else (ACCELERATED, ACCELERATED_ROWS)
         most = 1 << max(times * CHUNK_CELLS // self._cells_per_row, 1).bit_length() - 1
-        chunk = 1 if rows <= FEW_ROWS else min(times * MANY_ROWS, most)
+        chunk = 1 if rows <= FEW_ROWS else min(many, most)
         for part in tracked(-(-rows // chunk), label):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
             yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])

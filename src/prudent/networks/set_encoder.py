@@ -40,8 +40,8 @@ class SetEncoder(eqx.Module):
     summed over what was observed, and a network f turns the sum (and `context`, an action say) into q(z | x̃).
 
     h is a linear layer with relu, which lets a hundredth of negative numbers pass: an attribute whose token were zero
-    at its mean would look like a gap there. Where it is not `rectified` the sum over attributes is a matrix product, which makes
-    hundreds of attributes many times faster; what is not linear is then left to f.
+    at its mean would look like a gap there. Where it is not `rectified` the sum over attributes is a matrix product,
+    which makes hundreds of attributes many times faster; what is not linear is then left to f.
     """
 
     embedding: Float[Array, "cell embedding"]

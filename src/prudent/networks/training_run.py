@@ -163,7 +163,8 @@ class Run:
         return jax.block_until_ready(advance(group.state, group.program, rates, keys, jnp.int32(first), indices))
 
     def _key(self, member: int, done: int) -> PRNGKeyArray:
-        return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.seed, impl="rbg"), done), member)
+        # not "rbg", which gives a member other numbers when others are beside it
+        return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.seed, impl="threefry2x32"), done), member)
 
     def _judged(self, group: Group) -> State:
         return jax.block_until_ready(judge(group.state, group.program, self.held_out))
