@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import nnls
 
 from prudent.models.averaging.average import PriceAverage
 from prudent.models.averaging.features import linear_features, tree_features
@@ -135,6 +134,8 @@ def fit_average(beside: Beside, network: np.ndarray, actions: np.ndarray, reward
 
 def _shares(predictions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
     """Shares that are not negative and sum to one, by least squares with a prior for equal ones."""
+    from scipy.optimize import nnls
+
     columns = (predictions - predictions.mean(axis=1, keepdims=True)).T
     target, count = rewards - rewards.mean(), columns.shape[1]
     # a share that is off by one costs as much as so many rows whose prediction is off by the noise
