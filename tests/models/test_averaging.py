@@ -13,7 +13,7 @@ import pytest
 import prudent
 from prudent.models.averaging.fitting import _shares
 from prudent.models.averaging.linear import Moments
-from prudent.models.averaging.trees import Table, grow
+from prudent.models.averaging.trees import PATIENCE, TREES, Boosting, Table, grown_while_better
 from prudent.networks import layout_of, neighbour_mixing
 
 ROWS = 600
@@ -36,15 +36,27 @@ def _steps(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def test_trees_learn_steps_and_compute_the_same_compiled() -> None:
     features, actions, rewards, _ = _steps(0)
     table = Table.of(features, actions, rewards, 2)
-    grown, path = grow(table, seed=0, judged=table)
-    compiled = jax.vmap(grown.first(len(path), table.edges))(jnp.asarray(features))
-    np.testing.assert_allclose(compiled, path[-1], atol=1e-4)
+    boosting = Boosting(table, seed=0, judged=table).grown_to(5)
+    few = jax.vmap(boosting.trees)(jnp.asarray(features))  # trees that are not grown yet have no value
+    np.testing.assert_allclose(few, boosting.predicted[5], atol=1e-4)
+    trees = boosting.grown_to(100).trees
+    np.testing.assert_allclose(jax.vmap(trees)(jnp.asarray(features)), boosting.predicted[-1], atol=1e-4)
+    np.testing.assert_array_equal(few, jax.vmap(Boosting(table, seed=0).grown_to(5).trees)(jnp.asarray(features)))
     fresh, _, _, expected = _steps(1)
-    new = np.asarray(jax.vmap(grown.first(len(path), table.edges))(jnp.asarray(fresh)))
+    new = np.asarray(jax.vmap(trees)(jnp.asarray(fresh)))
     assert np.mean((new - expected) ** 2) < 0.1 * np.mean(expected**2)
-    # the first trees alone are those of the path
-    few = jax.vmap(grown.first(5, table.edges))(jnp.asarray(features))
-    np.testing.assert_allclose(few, path[4], atol=1e-4)
+
+
+def test_trees_are_grown_while_rows_that_were_left_out_say_so() -> None:
+    features, actions, rewards, _ = _steps(0)
+    learnt, left = (Table.of(features, actions, rewards, 2).take(np.arange(ROWS) % 2 == part) for part in (0, 1))
+    errors = grown_while_better([boosting := Boosting(learnt, seed=0, judged=left)])
+    rows = np.arange(len(left.actions))
+    path = [((after[rows, left.actions] - left.rewards) ** 2).sum() for after in boosting.predicted[1:]]
+    np.testing.assert_allclose(errors, path)
+    assert len(errors) - 1 - int(np.argmin(errors)) in (PATIENCE, TREES - 1 - int(np.argmin(errors)))
+    noise = left._replace(rewards=np.random.default_rng(1).normal(size=len(left.rewards)))
+    assert len(grown_while_better([Boosting(learnt, seed=0, judged=noise)])) < len(errors)
 
 
 def test_trees_of_ordered_actions_learn_an_action_from_its_neighbours() -> None:
@@ -54,7 +66,7 @@ def test_trees_of_ordered_actions_learn_an_action_from_its_neighbours() -> None:
     actions = np.where(random.random(ROWS) < 0.02, 5, random.choice([0, 1, 2, 3, 4, 6], size=ROWS))
     table = Table.of(features, actions, expected[np.arange(ROWS), actions], 7)
     errors = [
-        np.mean((grow(table, 0, mixing, table)[1][-1][:, 5] - expected[:, 5]) ** 2)
+        np.mean((Boosting(table, 0, mixing, table).grown_to(TREES).predicted[-1][:, 5] - expected[:, 5]) ** 2)
         for mixing in (None, neighbour_mixing(7))
     ]
     assert errors[1] < 0.5 * errors[0]

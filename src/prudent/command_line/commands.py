@@ -266,8 +266,12 @@ def fit(
         ),
     ] = None,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Actions are numbers, and close ones have similar effects, as doses do.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--ordered/--not-ordered",
+            help="Actions are numbers, and close ones have similar effects, as doses do. Default: the log decides.",
+        ),
+    ] = None,
     varying_noise: Annotated[
         bool, typer.Option("--varying-noise", help="Outcomes vary more for some cases than for others.")
     ] = False,
@@ -281,7 +285,11 @@ def fit(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="The most rounds of training. Default: that of the model."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="The most rounds of training. Default: that of the model, and more where held-out rewards say so.",
+        ),
     ] = None,
     preset: Annotated[
         PresetName | None,

@@ -49,7 +49,7 @@ class ModelOptions:
     rounds: int | None
     seed: int
     types: int | None = None
-    ordered: bool = False
+    ordered: bool | None = None
     varying_noise: bool = False
     prices: str | None = None
     preset: str | None = None
@@ -61,7 +61,7 @@ class ModelOptions:
         settings: Any = kind(**propensity) if self.preset is None else kind.preset(self.preset, **propensity)
         if self.members is not None:
             settings = replace(settings, members=self.members)
-        flags = {"ordered": self.ordered or None, "varying_noise": self.varying_noise or None}
+        flags = {"ordered": self.ordered, "varying_noise": self.varying_noise or None}
         options = {"types": self.types, "prices": self.prices, **flags}
         causal_only = {name: value for name, value in options.items() if value is not None}
         if causal_only and self.model != "causal":
@@ -69,7 +69,7 @@ class ModelOptions:
             raise InputProblem(f"{option} belongs to the causal model, and this is --model {self.model}; leave it out.")
         settings = replace(settings, **causal_only)
         if self.rounds is not None:
-            settings = replace(settings, training=replace(settings.training, rounds=self.rounds))
+            settings = replace(settings, training=replace(settings.training, rounds=self.rounds, extensions=0))
         if self.minutes is not None:
             if not 0 < self.minutes < math.inf:
                 raise InputProblem(f"--time-budget must be a number of minutes above 0. Got {self.minutes:g} instead.")

@@ -1,7 +1,7 @@
 """CausalPVAE: one posterior over features serves all actions; the reward is predicted from the completed record."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,10 +14,10 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, one_of, optional, require
 from prudent.models import partial_vae
-from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside
+from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside, neighbours_alike
 from prudent.models.case_types import TypedModel, calibrated, first_profiles
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.models.fit_report import active_latents, choices_of, fit_report
+from prudent.models.fit_report import ALIKE, active_latents, fit_report, longer_in_words, shares_in_words
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
@@ -59,7 +59,7 @@ class CausalNetwork(eqx.Module):
         if settings.types > 1:
             self.reward = TypeNetwork(layout.width, actions, types=settings.types, **shape)
         else:
-            options = {"ordered": settings.ordered, "varying_noise": settings.varying_noise}
+            options = {"ordered": bool(settings.ordered), "varying_noise": settings.varying_noise}
             self.reward = RewardNetwork(layout.width, actions, **options, **shape)
 
     def price(self, values: Float[Array, "... attribute"]) -> Float[Array, "... action"]:
@@ -68,19 +68,23 @@ class CausalNetwork(eqx.Module):
 
 @dataclass(frozen=True)
 class CausalLoss:
-    """The bound: log ⅟K Σ ωₖ for the features, plus w·[log Σ ωₖ p(R|xₖ,a) − log Σ ωₖ] for the reward."""
+    """The bound: log ⅟K Σ ωₖ for the features, plus w·[log Σ ωₖ p(R|xₖ,a) − log Σ ωₖ] for the reward.
 
+    Held-out rows judge the two apart: the reward is learnt by heart long before the features are known well.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("features", "reward")
     hide: float
 
     def __call__(
         self, network: CausalNetwork, record: dict[str, Array], uniforms: Array, hiding: Array
-    ) -> tuple[Float[Array, " record"], Float[Array, " record"]]:
+    ) -> tuple[Float[Array, " record"], Float[Array, "record part"]]:
         seen = record["observed"] & (hiding >= self.hide)
         samples = network.features.sample(record["values"], record["observed"], seen, uniforms)
         fit = network.reward.log_prob(samples.cells, record["action"][:, None], record["reward"][:, None])
         reward_bound = logsumexp(samples.log_weights + fit, axis=-1) - logsumexp(samples.log_weights, axis=-1)
-        bound = log_mean(samples.log_weights) + record["weight"] * reward_bound
-        return -bound, bound
+        parts = log_mean(samples.log_weights), record["weight"] * reward_bound
+        return -(parts[0] + parts[1]), jnp.stack(parts, axis=-1)
 
 
 class CausalModel(CausalGraphModel):
@@ -127,10 +131,6 @@ class CausalModel(CausalGraphModel):
         return self.scale.scale * jnp.sqrt(jnp.mean(each**2, axis=0))
 
 
-def _are_numbers(labels: tuple[ActionLabel, ...]) -> bool:
-    return not _texts(labels)
-
-
 def _texts(labels: tuple[ActionLabel, ...]) -> list[ActionLabel]:
     return [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
 
@@ -143,6 +143,10 @@ def _require_numbers(labels: tuple[ActionLabel, ...]) -> None:
             f"The actions are not all numbers ('{texts[0]}' is not), so it is not known which are neighbours; leave "
             "out 'ordered', or write them as numbers in the log."
         )
+
+
+def _posterior_mean(network: CausalNetwork, record: dict[str, Array]) -> Float[Array, " latent"]:
+    return network.features.posterior_mean(record)
 
 
 def _calibrated(model: TypedModel, data: dict[str, np.ndarray], rows: np.ndarray, seed: int) -> TypedModel:
@@ -159,7 +163,7 @@ _RULES: dict[str, Rule] = {
     "types": Rule(
         f"be a whole number from 1 to {MOST_TYPES}", lambda types: is_whole(types, 1) and types <= MOST_TYPES
     ),
-    "ordered": TRUTH,
+    "ordered": optional(TRUTH),
     "varying_noise": TRUTH,
     "prices": one_of("averaged", "network"),
     "propensity": optional(PROPENSITY_RULE),
@@ -178,7 +182,8 @@ class CausalPVAE:
         outcomes fall into a few patterns (responders and others, which digit an image shows). Give half again as many
         as expected. What is plausible is then a list of types, however many cells are missing.
     ordered: whether neighbouring actions have similar rewards, as doses do: what is learnt about an action then also
-        moves the prices of its neighbours, unless the log contradicts it. The actions of the log must be numbers.
+        moves the prices of its neighbours, unless the log contradicts it. The actions of the log must be numbers. None
+        decides by rewards that were left out, where the actions are numbers.
     varying_noise: whether single rewards scatter around their price more for some records than for others.
     prices: "averaged" averages the network's expected rewards with those of boosted trees and of linear regression,
         which see the record with its gaps; held-out rewards decide the shares. "network" is the network alone, as are
@@ -192,12 +197,12 @@ class CausalPVAE:
     samples: int = 20
     hide: float = 0.1
     types: int = 1
-    ordered: bool = False
+    ordered: bool | None = None
     varying_noise: bool = False
     prices: str = "averaged"
     propensity: Propensity | None = None
     sizes: Sizes = Sizes()
-    training: Training = Training()
+    training: Training = Training(extensions=2)
 
     def __post_init__(self) -> None:
         check("CausalPVAE", _RULES, vars(self))
@@ -248,6 +253,16 @@ class CausalPVAE:
         weights = None if propensity is None else propensity.weights()
         return Prepared(training_arrays(log, scale, weights), scale, propensity)
 
+    def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple["CausalPVAE", tuple[str, ...]]:
+        """The settings with what the log decides about them: whether actions are ordered."""
+        if self.ordered is not None:
+            return self, ()
+        rewarded, actions = np.flatnonzero(log.rewarded), len(log.action_labels)
+        if self.types > 1 or actions < 3 or _texts(log.action_labels) or len(rewarded) < FEWEST_AVERAGED:
+            return replace(self, ordered=False), ()
+        alike = neighbours_alike(layout_of(log.schema), prepared.columns, rewarded, actions, seed)
+        return replace(self, ordered=alike), (ALIKE,) if alike else ()
+
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
         """Types start from a first guess of their rewards."""
         if self.types == 1:
@@ -261,8 +276,8 @@ class CausalPVAE:
     def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
         """The fitted model, with how uncertain its prices are."""
         networks, scale, data = trained.networks, prepared.scale, prepared.columns
-        choices: tuple[str, ...] = ()
-        active = active_latents(networks, lambda n, row: n.features.posterior_mean(row), data)
+        choices = [*longer_in_words(len(trained.history), self.training.rounds), *prepared.choices]
+        active = active_latents(networks, _posterior_mean, data)
         if self.types > 1:
             doubt = type_uncertainty(networks, data, log, seed)
             model = TypedModel(networks, scale, Possible.of(log), doubt, jnp.float32(1))
@@ -270,9 +285,10 @@ class CausalPVAE:
         else:
             predictions = row_predictions(networks, data, log, seed)
             known = regression_uncertainty(networks, predictions, log)
-            average, choices = self._average(log, prepared, trained, predictions, seed)
+            average = self._average(log, prepared, trained, predictions, seed)
+            choices += [] if average is None else shares_in_words(average.shares.tolist())
             model = CausalModel(networks, scale, Possible.of(log), known, average)
-        report = fit_report(log, trained, active, prepared.propensity, choices)
+        report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
         return Fitted.of(self, log, model, report)
 
     def _average(
@@ -282,17 +298,16 @@ class CausalPVAE:
         trained: Trained,
         predictions: RowPredictions,
         seed: int,
-    ) -> tuple[PriceAverage | None, tuple[str, ...]]:
-        """The average, where there is one, and what held-out rewards decided."""
+    ) -> PriceAverage | None:
+        """The average, where there is one, with shares that held-out rewards decide."""
         schema, actions = log.schema, len(log.action_labels)
         if not self.averages(schema):
-            return None, ()
+            return None
         layout, data = layout_of(schema), prepared.columns
         held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
         if log.rewarded.sum() < FEWEST_AVERAGED or not len(held):
-            return PriceAverage.blank(layout, actions).of_network(), ()
+            return PriceAverage.blank(layout, actions).of_network()
         judged = predictions.rows[held]
         fitted = np.setdiff1d(predictions.rows, judged)
-        beside = fit_beside(layout, data, (fitted, judged), actions, _are_numbers(log.action_labels), seed)
-        average = fit_average(beside, predictions.expected[held], data["action"][judged], data["reward"][judged])
-        return average, choices_of(average.shares.tolist(), beside.ordered)
+        beside = fit_beside(layout, data, (fitted, judged), actions, bool(self.ordered), seed)
+        return fit_average(beside, predictions.expected[held], data["action"][judged], data["reward"][judged])

@@ -278,6 +278,10 @@ class CPVAE:
         data["observed"] = np.column_stack([data["observed"], log.rewarded])
         return Prepared(data, scale, propensity)
 
+    def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
+        """Nothing is left to the log."""
+        return self, ()
+
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
         return lambda networks: networks
 

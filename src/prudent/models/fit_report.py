@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
-from prudent.networks import Members, Trained, compiled
+from prudent.networks import Members, Trained, bucket, compiled
 from prudent.propensity import FittedPropensity, effective_sample_size
 from prudent.show import counted
 from prudent.table import Log
 
 ACTIVE_VARIANCE = 0.01
+MOST_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,25 @@ class FitReport:
     """What fitting decided by itself, in a sentence each."""
 
 
-def choices_of(shares: Sequence[float], ordered: bool) -> tuple[str, ...]:
-    """What held-out rewards decided about the average of prices."""
+ALIKE = "The actions are numbers, and neighbouring ones are taken to be alike: rewards that were left out say so."
+
+
+def longer_in_words(rounds: int, usual: int) -> list[str]:
+    """Whether held-out rewards decided to go on with the training."""
+    if rounds <= usual:
+        return []
+    return [f"Training went on from {usual} to {rounds} rounds, since held-out rewards were predicted ever better."]
+
+
+def shares_in_words(shares: Sequence[float]) -> list[str]:
+    """What held-out rewards decided about the average of prices; nothing where the network stands alone."""
+    if shares[0] == 1:
+        return []
     network, trees, linear = (f"{float(share):.0%}" for share in shares)
-    average = (
+    return [
         f"Expected rewards are an average of the network ({network}), boosted trees ({trees}) and linear regression "
         f"({linear}); held-out rewards decided the shares."
-    )
-    if not ordered:
-        return (average,)
-    return average, "Actions are numbers, and the trees take neighbouring ones to be alike: held-out rewards say so."
+    ]
 
 
 def fit_report(
@@ -73,10 +82,15 @@ def active_latents(
     networks: Members, posterior_mean: Callable[[Any, dict[str, Array]], Array], data: dict[str, np.ndarray]
 ) -> int:
     """The number of latent coordinates whose posterior mean varies between records, in the member with the fewest."""
-    rows = {name: jnp.asarray(column[:1000]) for name, column in data.items()}
+    count = min(len(next(iter(data.values()))), MOST_LOOKED_AT)
+    padded = np.resize(np.arange(count), bucket(count))
+    rows = jax.device_put({name: column[padded] for name, column in data.items()})
+    means = np.asarray(_posterior_means(networks, posterior_mean, rows))[:, :count]
+    return int((means.var(axis=1) > ACTIVE_VARIANCE).sum(axis=1).min())
 
-    @compiled
-    def posterior_means(networks: Members) -> Array:
-        return networks.each(lambda network: jax.vmap(lambda row: posterior_mean(network, row))(rows))
 
-    return int(jnp.min(jnp.sum(jnp.var(posterior_means(networks), axis=1) > ACTIVE_VARIANCE, axis=1)))
+@compiled
+def _posterior_means(
+    networks: Members, posterior_mean: Callable[[Any, dict[str, Array]], Array], rows: dict[str, Array]
+) -> Float[Array, "member row latent"]:
+    return networks.each(lambda network: jax.vmap(lambda row: posterior_mean(network, row))(rows))

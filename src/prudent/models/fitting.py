@@ -1,8 +1,7 @@
 """Fitting: from settings and a log to a fitted model, or from many logs to one model each in a single program."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -21,11 +20,15 @@ from prudent.table import Log, Schema
 
 
 class Prepared(NamedTuple):
-    """A log ready for training: columns by row, the scale of its rewards, and the propensity that weights them."""
+    """A log ready for training: columns by row, the scale of its rewards, and the propensity that weights them.
+
+    choices: what the log has decided about the settings, in sentences.
+    """
 
     columns: dict[str, np.ndarray]
     scale: RewardScale
     propensity: FittedPropensity | None
+    choices: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -52,11 +55,27 @@ class Settings(Protocol):
 
     def prepare(self, log: Log, seed: int) -> Prepared: ...
 
+    def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
+        """The settings with what the log decides about them, and a sentence for each decision."""
+        ...
+
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
         """A function that gives new networks (`members` for each log) their starting values."""
         ...
 
     def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted: ...
+
+
+@dataclass(frozen=True)
+class NetworkOf:
+    """Makes untrained networks. Equal settings and schemas make equal ones, so that a program is compiled once."""
+
+    settings: Settings
+    schema: Schema
+    actions: int
+
+    def __call__(self, key: PRNGKeyArray) -> Any:
+        return self.settings.network(self.schema, self.actions, key)
 
 
 _FIT_RULES: dict[str, Rule] = {"seed": whole()}
@@ -72,6 +91,8 @@ def fit_one(settings: Settings, log: Log, seed: int, progress: Progress) -> Fitt
     began = monotonic()
     with reporting(progress):
         prepared = settings.prepare(log, seed)
+        settings, choices = settings.decided(log, prepared, seed)
+        prepared = prepared._replace(choices=choices)
         trained = _train(settings, [log], [prepared], seed, began, data=prepared.columns)
         with working("uncertainty of the prices"):
             return settings.finish(log, prepared, trained, seed)
@@ -93,6 +114,8 @@ def fit_many(settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progre
 
 def _fit_alike(settings: Settings, logs: Sequence[Log], seed: int, began: float) -> list[Fitted]:
     prepared = [settings.prepare(log, seed) for log in logs]
+    settings, choices = settings.decided(logs[0], prepared[0], seed)  # one program for all: the first decides
+    prepared = [ready._replace(choices=choices) for ready in prepared]
     columns = [ready.columns for ready in prepared]
     members = settings.members
     per_member = {name: np.repeat(np.stack([each[name] for each in columns]), members, axis=0) for name in columns[0]}
@@ -144,7 +167,7 @@ def _train(
     if training.seconds is not None:  # what was done before counts too
         training = replace(training, seconds=max(training.seconds - (monotonic() - began), 1e-3))
     return train(
-        partial(settings.network, schema, actions),
+        NetworkOf(settings, schema, actions),
         settings.loss,
         data or {},
         points=quasi_random(settings.samples, settings.draw_size(schema), seed),

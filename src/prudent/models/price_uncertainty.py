@@ -59,7 +59,7 @@ def regression_uncertainty(
         prior = float(np.mean(np.sum(feature**2, axis=1)))
         learnt = np.stack([feature[took].T @ (count[took, None] * feature[took]) for took in groups])
         roots.append(_separate_roots(prior, learnt) if mixing is None else _joint_roots(prior, learnt, mixing))
-    return jnp.asarray(np.stack(roots), jnp.float32)
+    return jax.device_put(np.stack(roots).astype(np.float32))
 
 
 def _separate_roots(prior: float, learnt: np.ndarray) -> np.ndarray:
@@ -93,8 +93,8 @@ def _some_rows(
     """A random subset of at most `MOST_ROWS`, which is enough; their records, padded, and the draws for each."""
     chosen = np.random.default_rng(seed).permutation(rows)[:MOST_ROWS]
     padded = np.resize(chosen, bucket(len(chosen)))
-    records = {name: jnp.asarray(column[padded]) for name, column in data.items()}
-    return chosen, records, jnp.asarray(quasi_random(SAMPLES, networks.shared.features.draw_size, seed))
+    records = jax.device_put({name: column[padded] for name, column in data.items()})
+    return chosen, records, jax.device_put(quasi_random(SAMPLES, networks.shared.features.draw_size, seed))
 
 
 @compiled

@@ -213,6 +213,10 @@ class SPVAE:
         propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
         return Prepared(training_arrays(log, scale, None), scale, propensity)
 
+    def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
+        """Nothing is left to the log."""
+        return self, ()
+
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
         return lambda networks: networks
 

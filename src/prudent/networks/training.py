@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
@@ -66,11 +66,20 @@ def untrained(make: Callable[[PRNGKeyArray], Network], members: int) -> Members:
 
 
 def initialise(make: Callable[[PRNGKeyArray], Network], members: int, seed: int) -> Members:
+    """Members with drawn weights; equal `make`s share a compiled program."""
     keys = jax.random.split(jax.random.key(seed), members)
     # under jit even for the shared rest: op by op, drawing one network's arrays takes seconds
-    shared = eqx.filter_jit(lambda key: split_trainable(make(key))[1])(keys[0])
-    drawn = jax.jit(jax.vmap(lambda key: split_trainable(make(key))[0]), compiler_options=RUN_ONCE)
-    return Members(drawn(keys), shared)
+    return Members(_weights(make, keys), _rest(make, keys[0]))
+
+
+@partial(jax.jit, static_argnums=0, compiler_options=RUN_ONCE)
+def _weights(make: Callable[[PRNGKeyArray], Network], keys: Array) -> Any:
+    return jax.vmap(lambda key: split_trainable(make(key))[0])(keys)
+
+
+@eqx.filter_jit
+def _rest(make: Callable[[PRNGKeyArray], Network], key: PRNGKeyArray) -> Any:
+    return split_trainable(make(key))[1]
 
 
 def bucket(rows: int) -> int:
@@ -95,7 +104,7 @@ def _padded(columns: dict[str, np.ndarray], rows: int, axis: int) -> dict[str, A
     def widths(column: np.ndarray) -> list[tuple[int, int]]:
         return [(0, rows if at == axis else 0) for at in range(column.ndim)]
 
-    return {name: jnp.asarray(np.pad(column, widths(column))) for name, column in columns.items()}
+    return jax.device_put({name: np.pad(column, widths(column)) for name, column in columns.items()})
 
 
 def train(
@@ -113,7 +122,7 @@ def train(
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Progress = None,
 ) -> Trained:
-    """Fit `members` networks; each stops when it has not improved on held-out rows for `patience` rounds.
+    """Fit `members` networks; each stops when no part of it has improved on held-out rows for `patience` rounds.
 
     `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
     `records` are held out together.
@@ -134,7 +143,7 @@ def train(
 
     networks = start(initialise(make, members, seed))
     # how long training lasts is no part of the program, so that one serves any number of rounds
-    settings = replace(training, rounds=1, patience=1, seconds=None)
+    settings = replace(training, rounds=1, patience=1, seconds=None, extensions=0)
     program = Program(networks.shared, loss, settings, padded, padded_per_member, points)
     run = Run.of(program, networks.arrays, training, (fitted, held_out), seed)
     with reporting(progress):
@@ -146,5 +155,5 @@ def train(
             "that 'prudent inspect' shows, and leave such a column out or correct it."
         )
     cut = rounds < training.rounds and len(history) == rounds
-    best = np.argmax(history, axis=0)
-    return Trained(Members(arrays, networks.shared), history, best, np.sort(held), cut)
+    bound = history.sum(axis=2)
+    return Trained(Members(arrays, networks.shared), bound, np.argmax(bound, axis=0), np.sort(held), cut)

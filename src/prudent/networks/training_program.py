@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -17,9 +17,12 @@ from prudent.networks.compiling import compiled
 
 Network = Any
 Record = Any
-Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, " record"], Float[Array, " record"]]]
+Loss = Callable[[Network, Record, Array, Array], tuple[Float[Array, " record"], Float[Array, "record ..."]]]
 """(network, a batch of records, uniforms [record, sample, uniform], a uniform per record and attribute that decides
-what to hide) -> (the training loss of each record, the criterion for held-out records)."""
+what to hide) -> (the training loss of each record, the criterion for held-out records).
+
+A loss may name `parts` of the network, its fields. It then has a criterion for each, [record, part], and of each part
+the weights of its own best round are kept."""
 
 _RULES = {
     "batch": whole(1),
@@ -30,6 +33,7 @@ _RULES = {
     "clip": number(0, ends="()"),
     "weight_decay": number(0),
     "seconds": optional(number(0, ends="()")),
+    "extensions": whole(0),
 }
 
 
@@ -40,6 +44,8 @@ class Training:
     rounds: the most rounds; training stops earlier when the criterion has not improved for `patience` of them.
     seconds: a budget of time. The speed is measured first, and only as many rounds are run as fit into it; the
         learning rate decays over just these. Two such fits may differ, since the speed of a machine varies.
+    extensions: how often training may go on after the last round, each time for twice as many rounds as before, where
+        held-out rows show that it was still learning; not with a budget of time.
     """
 
     learning_rate: float = 5e-3
@@ -50,19 +56,27 @@ class Training:
     clip: float = 1.0
     weight_decay: float = 1e-4
     seconds: float | None = None
+    extensions: int = 0
 
     def __post_init__(self) -> None:
         check("Training", _RULES, vars(self))
 
 
 class State(NamedTuple):
+    """Of every member: its arrays, those of the best rounds, and the criterion of each part at best and now."""
+
     arrays: Any
     optimiser: Any
     best_arrays: Any
-    best: Float[Array, ""]
-    now: Float[Array, ""]
+    best: Float[Array, "... part"]
+    now: Float[Array, "... part"]
 
 
+def parts_of(loss: Loss) -> tuple[str, ...]:
+    return getattr(loss, "parts", ())
+
+
+@lru_cache(maxsize=8)
 def learning_rates(training: Training, rounds: int) -> np.ndarray:
     """The rate of every step: a linear rise, then half a cosine down to zero at the end of the last round.
 
@@ -149,10 +163,22 @@ def judge(state: State, program: Program, held_out: Any) -> State:
             points = jnp.broadcast_to(program.points, (batch, *program.points.shape))
             return None, program.loss(network, records, points, jnp.ones((batch, program.attributes)))[1]
 
-        values = jax.lax.scan(criterion, None, rows.reshape(-1, batch))[1].reshape(-1)
-        now = jnp.sum(values * weight) / jnp.sum(weight)
+        values = jax.lax.scan(criterion, None, rows.reshape(-1, batch))[1].reshape(rows.size, -1)
+        now = weight @ values / jnp.sum(weight)
         better = now > state.best
-        keep = jax.tree.map(lambda new, old: jnp.where(better, new, old), state.arrays, state.best_arrays)
+        keep = _better_parts(parts_of(program.loss), better, state.arrays, state.best_arrays)
         return state._replace(best_arrays=keep, best=jnp.where(better, now, state.best), now=now)
 
     return jax.vmap(member)(state, program.per_member)
+
+
+def _better_parts(parts: tuple[str, ...], better: Array, new: Any, old: Any) -> Any:
+    """The new arrays of every part that is better than before, the old ones of the others."""
+
+    def kept(at: int, new: Any, old: Any) -> Any:
+        return jax.tree.map(lambda now, before: jnp.where(better[at], now, before), new, old)
+
+    for at, name in enumerate(parts):
+        part = kept(at, getattr(new, name), getattr(old, name))
+        old = eqx.tree_at(lambda network, name=name: getattr(network, name), old, part)
+    return old if parts else kept(0, new, old)

@@ -16,8 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from prudent.networks.compiling import compiled
 from prudent.networks.side_by_side import workers
-from prudent.networks.training_program import Program, State, Training, advance, judge, learning_rates, optimiser_of
+from prudent.networks.training_program import (
+    Program,
+    State,
+    Training,
+    advance,
+    judge,
+    learning_rates,
+    optimiser_of,
+    parts_of,
+)
 from prudent.progress import tracked, working
 
 PIECE = 1e10
@@ -26,6 +36,9 @@ ACCELERATED = 100
 """An accelerator does so many times as much in that time."""
 MOST_GROUPS = 16
 """With more, one program for all members is faster: each of them is small."""
+
+STILL_LEARNING = 0.02
+"""Nats for a held-out row that the criterion rises by in the second half of all rounds, where training goes on."""
 
 COMPILING = "compiling (10 to 30 s the first time)"
 
@@ -43,7 +56,7 @@ def group_size(members: int, cores: int) -> int:
 
 @dataclass(eq=False)
 class Group:
-    """Members that are trained by one call; `history` is the criterion of each round so far, by member."""
+    """Members that are trained by one call; `history` is the criterion of each round so far, [member, part]."""
 
     program: Program
     state: State
@@ -52,7 +65,7 @@ class Group:
     history: list[np.ndarray] = field(default_factory=list)
 
     def improves(self, patience: int) -> bool:
-        """Whether a member has improved in the last `patience` rounds."""
+        """Whether some part of a member has improved in the last `patience` rounds."""
         best = np.argmax(np.stack(self.history), axis=0)
         return bool(np.any(len(self.history) - 1 - best < patience))
 
@@ -79,12 +92,11 @@ class Run:
         """Divide the members of `arrays` into groups. `rows`: those to learn from, those held out."""
         members = jax.tree.leaves(arrays)[0].shape[0]
         size = group_size(members, workers())
-        everything, groups = _first_state(arrays, training), []
+        # divided by NumPy: op by op, every shape of an array would be another little program to compile
+        everything, groups = jax.tree.map(np.asarray, (_first_state(arrays, program), program.per_member)), []
         for start in range(0, members, size):
-            whole = start == 0 and size == members
-            take = (lambda leaf: leaf) if whole else lambda leaf, start=start: leaf[start : start + size]
-            state, per_member = jax.tree.map(take, (everything, program.per_member))
-            groups.append(Group(program._replace(per_member=per_member), state, range(start, start + size)))
+            own = jax.device_put(jax.tree.map(lambda leaf, start=start: leaf[start : start + size], everything))
+            groups.append(Group(program._replace(per_member=own[1]), own[0], range(start, start + size)))
         return cls(groups, training, *rows, seed)
 
     @property
@@ -99,38 +111,62 @@ class Run:
         return next(fits, steps)
 
     def all_rounds(self, rounds: int) -> tuple[Any, np.ndarray]:
-        """The best arrays of all members, and the criterion [round, member]."""
-        pieces, rates = self.pieces, learning_rates(self.training, rounds)
+        """The best arrays of all members, and the criterion [round, member, part].
+
+        Where the last round is still among the best, training goes on as often as it may: with a learning rate that
+        rises and falls anew, for twice as many rounds as before.
+        """
+        rates, more = learning_rates(self.training, rounds), self.training.extensions
+        self._until(rounds, rates, self.training.patience)
+        while more and self.training.seconds is None and self._still_learning():
+            longer = learning_rates(self.training, 2 * rounds)
+            patience = max(self.training.patience, rounds)  # while the rate is high, nothing gets better
+            rounds, rates, more = 3 * rounds, np.concatenate([rates, longer]), more - 1
+            self._until(rounds, rates, patience)
+        arrays = [group.state.best_arrays for group in self.groups]
+        together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *arrays)
+        return jax.device_put(together), self._history()
+
+    def _until(self, rounds: int, rates: np.ndarray, patience: int) -> None:
+        """Train until so many rounds are done, or a group has not improved for `patience` of them."""
+        pieces, begun = self.pieces, len(self.groups[0].history)
         training: dict[Future[None], Group] = {}
         with _workers(len(self.groups)) as begin:
-            for at in tracked(rounds * pieces * len(self.groups), "training"):
-                if at == 0:
+
+            def go_on(group: Group) -> None:
+                finished = group.pieces == rounds * pieces
+                tired = group.pieces % pieces == 0 and group.history and not group.improves(patience)
+                if not (finished or tired):
+                    training[begin(self._piece, group, rates, pieces)] = group
+
+            calls = (rounds - begun) * pieces * len(self.groups)
+            for at in tracked(calls, "training further" if begun else "training"):
+                if at == 0 and not begun:
                     with working(COMPILING):
                         self._compile(rates, pieces)
-                    training = {begin(self._piece, group, rates, pieces): group for group in self.groups[1:]}
-                    self._go_on(self.groups[0], rounds, rates, pieces, training, begin)
-                    continue
+                if at == 0:
+                    for group in self.groups:
+                        go_on(group)
+                    if not begun:
+                        continue  # the first piece was run while compiling
                 if not training:  # all stopped before the last round
                     break
                 done = next(iter(wait(training, return_when=FIRST_COMPLETED).done))
                 group = training.pop(done)
                 done.result()
-                self._go_on(group, rounds, rates, pieces, training, begin)
-        arrays = [group.state.best_arrays for group in self.groups]
-        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *arrays), self._history()
+                go_on(group)
 
-    def _go_on(
-        self, group: Group, rounds: int, rates: np.ndarray, pieces: int, training: dict[Future[None], Group], begin: Any
-    ) -> None:
-        """Begin the next piece of a group, unless it has had enough."""
-        finished = group.pieces == rounds * pieces
-        tired = group.pieces % pieces == 0 and not group.improves(self.training.patience)
-        if not (finished or tired):
-            training[begin(self._piece, group, rates, pieces)] = group
+    def _still_learning(self) -> bool:
+        """Whether the last part's criterion has risen in the second half of all rounds, on average over the members."""
+        history = self._history()[:, :, -1]
+        best = np.maximum.accumulate(history, axis=0)
+        risen = best[-1] - best[(len(best) - 1) // 2]
+        return len({len(group.history) for group in self.groups}) == 1 and float(np.mean(risen)) > STILL_LEARNING
 
     def _history(self) -> np.ndarray:
         longest = max(len(group.history) for group in self.groups)
-        history = np.full((longest, sum(len(group.members) for group in self.groups)), -np.inf)
+        shape = longest, sum(len(group.members) for group in self.groups), self.groups[0].history[0].shape[1]
+        history = np.full(shape, -np.inf)
         for group in self.groups:
             history[: len(group.history), group.members.start : group.members.stop] = group.history
         return history
@@ -200,15 +236,19 @@ def _workers(groups: int) -> Iterator[Callable[..., Future[Any]]]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _first_state(arrays: Any, training: Training) -> State:
-    members = jax.tree.leaves(arrays)[0].shape[0]
+def _first_state(arrays: Any, program: Program) -> State:
+    shape = jax.tree.leaves(arrays)[0].shape[0], max(len(parts_of(program.loss)), 1)
     return State(
         arrays,
-        jax.jit(jax.vmap(optimiser_of(training, 0.0).init))(arrays),
-        jax.tree.map(jnp.copy, arrays),
-        jnp.full(members, -jnp.inf, jnp.float32),  # a weak type would compile the program twice
-        jnp.zeros(members),
+        _optimiser_state(arrays, program.training),
+        arrays,
+        *jax.device_put((np.full(shape, -np.inf, np.float32), np.zeros(shape, np.float32))),
     )
+
+
+@compiled
+def _optimiser_state(arrays: Any, training: Training) -> Any:
+    return jax.vmap(optimiser_of(training, 0.0).init)(arrays)
 
 
 def _order(rows: np.ndarray, shape: tuple[int, int], seed: tuple[int, ...]) -> np.ndarray:

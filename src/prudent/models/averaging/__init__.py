@@ -5,3 +5,4 @@ from prudent.models.averaging.fitting import FEWEST_AVERAGED as FEWEST_AVERAGED
 from prudent.models.averaging.fitting import Beside as Beside
 from prudent.models.averaging.fitting import fit_average as fit_average
 from prudent.models.averaging.fitting import fit_beside as fit_beside
+from prudent.models.averaging.fitting import neighbours_alike as neighbours_alike

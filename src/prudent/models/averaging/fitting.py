@@ -2,20 +2,23 @@
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
+from jaxtyping import Array
 
 from prudent.models.averaging.average import PriceAverage
 from prudent.models.averaging.features import linear_features, tree_features
 from prudent.models.averaging.linear import PRIORS, Linear, Moments
-from prudent.models.averaging.trees import TREES, Table, Trees, grow
-from prudent.networks import Layout, neighbour_mixing
+from prudent.models.averaging.trees import Boosting, Table, Trees, grown_while_better
+from prudent.networks import Layout, bucket, compiled, neighbour_mixing
 
 FOLDS = 3
 FEW_ROWS, MOST_ROWS = 2_000, 20_000
 """Up to the first, folds decide about the trees, beyond it the held-out rows; more than the second are not used."""
 FEWEST_AVERAGED = 60
 """With fewer rewards the network stands alone: nothing can be learnt about shares."""
+MOST_COMPARED = 4_000
+"""Rows by which it is decided whether neighbouring actions are alike, at most."""
 PRIOR_ROWS = 10.0
 """Held-out rows that equal shares are worth."""
 
@@ -31,8 +34,9 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, count: int) -> "Rows":
-        values, observed = (jnp.asarray(data[name][rows]) for name in ("values", "observed"))
-        asked, columns = (np.asarray(make(layout, values, observed)) for make in (tree_features, linear_features))
+        padded = np.resize(rows, bucket(len(rows)))
+        both = _features(layout, *jax.device_put([data[name][padded] for name in ("values", "observed")]))
+        asked, columns = (np.asarray(table)[: len(rows)] for table in both)
         return cls(asked, columns.astype(np.float64), data["action"][rows], data["reward"][rows].astype(float), count)
 
     def take(self, rows: np.ndarray) -> "Rows":
@@ -51,13 +55,17 @@ class Rows(NamedTuple):
         return Moments(self.columns, self.actions, self.rewards, self.n_actions)
 
 
+@compiled
+def _features(layout: Layout, values: Array, observed: Array) -> tuple[Array, Array]:
+    return tree_features(layout, values, observed), linear_features(layout, values, observed)
+
+
 class Beside(NamedTuple):
     """What was learnt beside the network: for the shares without the held-out rows, and then from all."""
 
     judged: np.ndarray  # predictions of trees and regression for the held-out rows, [predictor, row, action]
     trees: Trees
     linear: Linear
-    ordered: bool
 
 
 def fit_beside(
@@ -65,30 +73,38 @@ def fit_beside(
     data: dict[str, np.ndarray],
     rows: tuple[np.ndarray, np.ndarray],
     count: int,
-    numeric: bool,
+    ordered: bool,
     seed: int,
 ) -> Beside:
     """Fit trees and regression to the first of `rows` to judge them by the second, and to both for use.
 
-    numeric: whether the actions are numbers, so that neighbours may be alike; rows that were left out decide.
+    ordered: whether neighbouring actions are alike.
     """
     random = np.random.default_rng(seed)
     learnt, held = (Rows.of(layout, data, part, count) for part in (random.permutation(rows[0])[:MOST_ROWS], rows[1]))
     table, judged = learnt.table, _binned(learnt.table.edges, held)
     fold = random.permutation(len(table.actions)) % FOLDS
-    candidates = (None, neighbour_mixing(count)) if numeric and count > 2 else (None,)
-    paths = [grow(table, seed, mixing, judged)[1] for mixing in candidates]
-    if len(fold) <= FEW_ROWS:  # held-out rows are too few to decide
-        errors = [_left_out_errors(table, fold, mixing, seed) for mixing in candidates]
-    else:
-        errors = [_squared_errors(path, judged) for path in paths]
-    best, last = np.unravel_index(np.argmin(errors), (len(errors), TREES))
+    mixing = neighbour_mixing(count) if ordered else None
+    whole = Boosting(table, seed, mixing, judged)
+    few = len(fold) <= FEW_ROWS  # then held-out rows are too few to decide
+    trees = int(np.argmin(grown_while_better(_by_fold(table, fold, mixing, seed) if few else [whole]))) + 1
+    of_trees = whole.grown_to(trees).predicted[trees]
     prior = _prior(learnt, fold)
     of_linear = _predicted(learnt.moments.fit(*prior), held.columns)
     everything = learnt.followed_by(held)
-    final = everything.table
-    trees = grow(final, seed, candidates[best])[0].first(int(last) + 1, final.edges)
-    return Beside(np.stack([paths[best][last], of_linear]), trees, everything.moments.fit(*prior), bool(best))
+    final = Boosting(everything.table, seed, mixing).grown_to(trees).trees
+    return Beside(np.stack([of_trees, of_linear]), final, everything.moments.fit(*prior))
+
+
+def neighbours_alike(layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, count: int, seed: int) -> bool:
+    """Whether trees that take neighbouring actions to be alike predict rewards better, of rows that were left out."""
+    chosen = np.random.default_rng(seed).permutation(rows)[:MOST_COMPARED]
+    table = Rows.of(layout, data, chosen, count).table
+    fold = np.arange(len(chosen)) % FOLDS
+    errors = [
+        min(grown_while_better(_by_fold(table, fold, mixing, seed))) for mixing in (None, neighbour_mixing(count))
+    ]
+    return errors[1] < errors[0]
 
 
 def _binned(edges: np.ndarray, rows: Rows) -> Table:
@@ -97,18 +113,10 @@ def _binned(edges: np.ndarray, rows: Rows) -> Table:
     return Table(np.stack(bins, axis=1), edges, rows.actions, rows.rewards, rows.n_actions)
 
 
-def _left_out_errors(table: Table, fold: np.ndarray, mixing: np.ndarray | None, seed: int) -> np.ndarray:
-    """The squared error on other folds, by the number of trees."""
-    total = np.zeros(TREES)
-    for left_out in range(FOLDS):
-        judged = table.take(np.flatnonzero(fold == left_out))
-        path = grow(table.take(np.flatnonzero(fold != left_out)), seed, mixing, judged)[1]
-        total += len(judged.actions) * _squared_errors(path, judged)
-    return total / len(fold)
-
-
-def _squared_errors(path: np.ndarray, judged: Table) -> np.ndarray:
-    return ((path[:, np.arange(len(judged.actions)), judged.actions] - judged.rewards) ** 2).mean(axis=1)
+def _by_fold(table: Table, fold: np.ndarray, mixing: np.ndarray | None, seed: int) -> list[Boosting]:
+    """Trees of all folds but one, judged by that one."""
+    parts = [[table.take(np.flatnonzero(chosen)) for chosen in (fold != at, fold == at)] for at in range(FOLDS)]
+    return [Boosting(learnt, seed, mixing, left_out) for learnt, left_out in parts]
 
 
 def _prior(rows: Rows, fold: np.ndarray) -> tuple[float, float]:
@@ -129,7 +137,8 @@ def _predicted(linear: Linear, columns: np.ndarray) -> np.ndarray:
 def fit_average(beside: Beside, network: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> PriceAverage:
     """The average with shares from held-out rows; network: its expected rewards there, [row, action]."""
     predictions = np.concatenate([network[None], beside.judged])[:, np.arange(len(actions)), actions]
-    return PriceAverage(beside.trees, beside.linear, jnp.asarray(_shares(predictions, rewards), jnp.float32))
+    shares = _shares(predictions, rewards).astype(np.float32)
+    return PriceAverage(beside.trees, beside.linear, jax.device_put(shares))
 
 
 def _shares(predictions: np.ndarray, rewards: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Ridge regression of the reward on a record with gaps: slopes that all actions share, and an action's own."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -47,4 +48,4 @@ class Moments:
         apart = np.einsum("aij,aj->ai", inverse, self.sums - self.products @ together)
         slopes = together[None] + apart
         constants = self.mean + slopes[:, -1] - slopes[:, :-1] @ self.centre
-        return Linear(jnp.asarray(constants, jnp.float32), jnp.asarray(slopes[:, :-1].T, jnp.float32))
+        return Linear(*jax.device_put((constants.astype(np.float32), slopes[:, :-1].T.astype(np.float32))))

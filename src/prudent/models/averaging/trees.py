@@ -5,9 +5,11 @@ of values, which a compiled program reads quickly. All actions share the questio
 value for an action is shrunk towards the leaf's value for all actions, and that towards zero.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -21,6 +23,8 @@ ROWS_ASKED, QUESTIONS_ASKED = 0.7, 0.6
 """Shares that a tree sees, drawn anew for each."""
 MOST_ROWS, MOST_QUESTIONS = 6000, 64
 """At most so many of them for one tree."""
+PATIENCE = 25
+"""Trees without a lower error on other rows, after which no more are grown."""
 
 
 class Trees(eqx.Module):
@@ -63,25 +67,6 @@ class Table(NamedTuple):
         return self._replace(bins=self.bins[rows], actions=self.actions[rows], rewards=self.rewards[rows])
 
 
-class Grown(NamedTuple):
-    """Trees as arrays: the question and the bin of every level, the values of every leaf."""
-
-    means: np.ndarray
-    question: np.ndarray
-    bin: np.ndarray
-    leaves: np.ndarray
-
-    def first(self, trees: int, edges: np.ndarray) -> Trees:
-        """The first trees as a module; those behind them have no value."""
-        leaves = np.where(np.arange(TREES)[:, None, None] < trees, self.leaves, 0.0)
-        arrays = edges[self.question, self.bin], leaves
-        return Trees(
-            jnp.asarray(self.means, jnp.float32),
-            jnp.asarray(self.question, jnp.int32),
-            *(jnp.asarray(array, jnp.float32) for array in arrays),
-        )
-
-
 def _edges(column: np.ndarray) -> np.ndarray:
     """Thresholds between the values of a column, at its quantiles; repeated ones at the end are never used."""
     values = np.unique(column)
@@ -91,34 +76,64 @@ def _edges(column: np.ndarray) -> np.ndarray:
     return np.concatenate([between, np.full(BINS - 1 - len(between), np.inf)]).astype(np.float32)
 
 
-def grow(
-    table: Table, seed: int, mixing: np.ndarray | None = None, judged: Table | None = None
-) -> tuple[Grown, np.ndarray]:
-    """Boost all trees; also what they predict for the rows of `judged` after each tree, [tree, row, action].
+class Boosting:
+    """Trees that are grown one after the other, and what they predict for the rows of `judged`.
 
     mixing: a square root of the prior correlation between the rewards of ordered actions.
     """
-    random, count = np.random.default_rng(seed), table.n_actions
-    sums, rows = (np.bincount(table.actions, weights=own, minlength=count) for own in (table.rewards, None))
-    centre = table.rewards.mean()
-    means = centre + (sums - rows * centre) / (rows + ACTION_PRIOR)
-    correlation = None if mixing is None else mixing @ mixing.T
-    asked = np.flatnonzero(np.isfinite(table.edges[:, 0]))  # the others are the same for all rows
-    residual = table.rewards - means[table.actions]
-    judged = table.take(np.zeros(0, int)) if judged is None else judged
-    predicted = np.broadcast_to(means, (len(judged.actions), count))
-    path, grown = [], []
-    for _ in range(TREES):
-        some = random.permutation(len(residual))[: min(int(np.ceil(ROWS_ASKED * len(residual))), MOST_ROWS)]
-        questions = random.permutation(asked)[: min(int(np.ceil(QUESTIONS_ASKED * len(asked))), MOST_QUESTIONS)]
+
+    def __init__(self, table: Table, seed: int, mixing: np.ndarray | None = None, judged: Table | None = None):
+        self.table, self.judged = table, table.take(np.zeros(0, int)) if judged is None else judged
+        self.random, count = np.random.default_rng(seed), table.n_actions
+        sums, rows = (np.bincount(table.actions, weights=own, minlength=count) for own in (table.rewards, None))
+        centre = table.rewards.mean()
+        self.means = centre + (sums - rows * centre) / (rows + ACTION_PRIOR)
+        self.correlation = None if mixing is None else mixing @ mixing.T
+        self.asked = np.flatnonzero(np.isfinite(table.edges[:, 0]))  # the others are the same for all rows
+        self.residual = table.rewards - self.means[table.actions]
+        self.grown: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.predicted = [np.broadcast_to(self.means, (len(self.judged.actions), count))]
+
+    def grow(self) -> None:
+        """One more tree."""
+        table, residual, asked = self.table, self.residual, self.asked
+        some = self.random.permutation(len(residual))[: min(int(np.ceil(ROWS_ASKED * len(residual))), MOST_ROWS)]
+        questions = self.random.permutation(asked)[: min(int(np.ceil(QUESTIONS_ASKED * len(asked))), MOST_QUESTIONS)]
         asks, at, leaf = _questions(table.take(some), residual[some], questions)
-        values = RATE * _values(leaf, table.actions[some], residual[some], count, correlation)
-        residual = residual - values[_leaf(table.bins, asks, at), table.actions]
-        predicted = predicted + values[_leaf(judged.bins, asks, at)]
-        path.append(predicted)
-        grown.append((asks, at, values))
-    question, bins, leaves = (np.stack(part) for part in zip(*grown, strict=True))
-    return Grown(means, question, bins, leaves), np.stack(path)
+        values = RATE * _values(leaf, table.actions[some], residual[some], table.n_actions, self.correlation)
+        self.residual = residual - values[_leaf(table.bins, asks, at), table.actions]
+        self.predicted.append(self.predicted[-1] + values[_leaf(self.judged.bins, asks, at)])
+        self.grown.append((asks, at, values))
+
+    def grown_to(self, trees: int) -> "Boosting":
+        while len(self.grown) < trees:
+            self.grow()
+        return self
+
+    @property
+    def squared_error(self) -> float:
+        """The sum over the judged rows."""
+        rows = np.arange(len(self.judged.actions))
+        return float(((self.predicted[-1][rows, self.judged.actions] - self.judged.rewards) ** 2).sum())
+
+    @property
+    def trees(self) -> Trees:
+        """As a module; trees that were not grown have no value."""
+        parts = [np.stack(part) for part in zip(*self.grown, strict=True)]
+        missing = TREES - len(self.grown)
+        question, at, leaves = (np.pad(part, [(0, missing), *[(0, 0)] * (part.ndim - 1)]) for part in parts)
+        threshold, means = self.table.edges[question, at], self.means.astype(np.float32)
+        return Trees(*jax.device_put((means, question.astype(np.int32), threshold, leaves.astype(np.float32))))
+
+
+def grown_while_better(together: Sequence[Boosting]) -> list[float]:
+    """Grow trees until the squared error of the judged rows, of all together, has long not fallen; it after each."""
+    errors: list[float] = []
+    while len(errors) < TREES and len(errors) - int(np.argmin(errors or [0.0])) <= PATIENCE:
+        for boosting in together:
+            boosting.grow()
+        errors.append(sum(boosting.squared_error for boosting in together))
+    return errors
 
 
 def _leaf(bins: np.ndarray, questions: np.ndarray, at: np.ndarray) -> np.ndarray:
