@@ -164,7 +164,7 @@ MinPropensity = Annotated[
         metavar="P",
         min=0,
         max=1,
-        help="The share of similar logged cases that must have got an action. Default: 0.02, less with many actions.",
+        help="The share of similar logged cases that must have got an action. Default: 0.02; less in a large log, or with many actions.",
     ),
 ]
 MinRows = Annotated[

@@ -25,8 +25,8 @@ class Supported(NamedTuple):
 class Support:
     """When an action is open to a case.
 
-    propensity: at least this share of the logged cases that resemble it got the action. Default: 0.02, or a fifth of an
-        equal share with more than ten actions.
+    propensity: at least this share of the logged cases that resemble it got the action. Default: 50 rows of the
+        log, but at least 0.005 and at most 0.02; with many actions a fifth of an equal share.
     rows: the log has at least this many rewards of the action. Default: 30, or half of an equal share in a small log.
     """
 
@@ -36,8 +36,10 @@ class Support:
     def __post_init__(self) -> None:
         check("Support", _RULES, vars(self))
 
-    def least_propensity(self, actions: int) -> float:
-        return least_propensity(actions) if self.propensity is None else self.propensity
+    def least_propensity(self, logged: LoggingPolicy) -> float:
+        if self.propensity is not None:
+            return self.propensity
+        return least_propensity(len(logged.rows), int(logged.rows.sum()))
 
     def least_rows(self, logged: LoggingPolicy) -> int:
         return least_rows(int(logged.rows.sum()), len(logged.rows)) if self.rows is None else self.rows
@@ -46,7 +48,7 @@ class Support:
         """Which actions are open to encoded records."""
         propensity = logged.probabilities(schema, encoded.values, encoded.observed)
         enough = logged.rows >= self.least_rows(logged)
-        return Supported(propensity, (propensity >= self.least_propensity(len(enough))) & enough[None, :])
+        return Supported(propensity, (propensity >= self.least_propensity(logged)) & enough[None, :])
 
 
 def closed_words(
@@ -54,7 +56,7 @@ def closed_words(
 ) -> str:
     """Why an action is closed to a case, from the propensities of that case."""
     rows, least_rows = int(logged.rows[action]), support.least_rows(logged)
-    share, least = float(propensity[action]), support.least_propensity(len(labels))
+    share, least = float(propensity[action]), support.least_propensity(logged)
     reasons = [f"the log has {rows} rows of it ({least_rows} needed)"] if rows < least_rows else []
     reasons += (
         [f"it was given to {100 * share:.3g}% of similar cases ({100 * least:.3g}% needed)"] if share < least else []

@@ -10,18 +10,20 @@ from prudent.show import plain_types
 from prudent.table import ActionLabel
 
 OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about a treatment for such a row
+ROWS_LIKE_IT = 50  # rewards of an action that tell it for one kind of case
 FEW_ROWS = 30  # with fewer rows an action's mean reward is anecdotal
 
 
-def least_propensity(actions: int) -> float:
-    """The share of similar cases that must have got an action for the log to tell its reward for such a case.
+def least_propensity(actions: int, rows: int) -> float:
+    """The share of similar cases that must have got an action for a log to tell its reward for such a case.
 
-    One in fifty; with more than ten actions a fifth of an equal share, so that no case is left without any.
+    So many that fifty rows of a log of nothing but such cases would have it: one in fifty up to 2,500 rows, one in two
+    hundred from 10,000 on. With many actions a fifth of an equal share, so that no case is left without any.
 
-    >>> least_propensity(2), least_propensity(40)
-    (0.02, 0.005)
+    >>> least_propensity(2, 1000), least_propensity(2, 5000), least_propensity(2, 10**6), least_propensity(100, 1000)
+    (0.02, 0.01, 0.005, 0.002)
     """
-    return min(0.02, 0.2 / actions)
+    return min(0.02, max(ROWS_LIKE_IT / max(rows, 1), 0.005), 0.2 / actions)
 
 
 def least_rows(rewarded: int, actions: int) -> int:
@@ -75,7 +77,7 @@ def measure_overlap(
     taken: np.ndarray, probabilities: np.ndarray | None, actions: np.ndarray, labels: Sequence[ActionLabel]
 ) -> Overlap:
     """The overlap of a log, from the fields of a `FittedPropensity`."""
-    per_action, least = [], least_propensity(len(labels))
+    per_action, least = [], least_propensity(len(labels), int((actions >= 0).sum()))
     for index, label in enumerate(labels):
         of_takers = taken[actions == index]
         known = of_takers if probabilities is None else probabilities[:, index]
@@ -83,7 +85,9 @@ def measure_overlap(
     known = taken[:, None] if probabilities is None else probabilities
     rows, outside = int((actions >= 0).sum()), int((known < least).any(axis=1).sum())
     effective = effective_sample_size(1 / taken[actions >= 0])
-    return Overlap(rows, tuple(per_action), effective, outside, _verdicts(rows, len(taken), per_action, effective))
+    return Overlap(
+        rows, tuple(per_action), effective, outside, _verdicts((rows, len(taken)), per_action, effective, least)
+    )
 
 
 def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray, least: float) -> ActionOverlap:
@@ -104,8 +108,12 @@ def effective_sample_size(weights: np.ndarray) -> float:
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _verdicts(rows: int, all_rows: int, actions: Sequence[ActionOverlap], effective: float) -> tuple[str, ...]:
-    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows, len(actions))]
+def _verdicts(
+    counts: tuple[int, int], actions: Sequence[ActionOverlap], effective: float, least: float
+) -> tuple[str, ...]:
+    """counts: the rows with an action, and all."""
+    rows, all_rows = counts
+    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows, least)]
     if effective < rows / 2:
         sentences.append(
             f"Weighted by inverse propensity, the {rows} rows with an action have an effective sample size of about "
@@ -116,7 +124,7 @@ def _verdicts(rows: int, all_rows: int, actions: Sequence[ActionOverlap], effect
     )
 
 
-def _action_verdicts(overlap: ActionOverlap, all_rows: int, actions: int) -> Iterator[str]:
+def _action_verdicts(overlap: ActionOverlap, all_rows: int, least: float) -> Iterator[str]:
     if overlap.count < FEW_ROWS:
         times = "1 row" if overlap.count == 1 else f"{overlap.count} rows"
         yield f"Action '{overlap.action}' was taken in {times} only, so estimates of its reward rest on very little."
@@ -128,6 +136,6 @@ def _action_verdicts(overlap: ActionOverlap, all_rows: int, actions: int) -> Ite
     if overlap.rows_outside > 0.05 * all_rows:
         yield (
             f"For {overlap.rows_outside} of {all_rows} rows action '{overlap.action}' was almost never taken in similar"
-            f" cases (probability below {least_propensity(actions):.3g}): its reward there is extrapolated, and it is "
+            f" cases (probability below {least:.3g}): its reward there is extrapolated, and it is "
             "not recommended to them."
         )

@@ -49,7 +49,7 @@ class WeightHistogram:
 
 def support(propensity: FittedPropensity, probabilities: np.ndarray, weights: np.ndarray) -> Support:
     """From the policy's probabilities [row, action], NaN in rows decided as logged, and its weights."""
-    decided, least = ~referred_rows(probabilities), least_propensity(len(propensity.action_labels))
+    decided, least = ~referred_rows(probabilities), least_propensity(len(propensity.action_labels), len(probabilities))
     if propensity.probabilities is not None:
         rows, actions = np.nonzero(probabilities > 0)
         likely, mass = propensity.probabilities[rows, actions], probabilities[rows, actions]
