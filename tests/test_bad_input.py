@@ -35,6 +35,8 @@ json.dump(answers, open(folder + "/answers.json", "w"))
 
 VALUES = [  # how it is called, who refuses, which parameter, and values that it refuses
     ("Conservative(c={})", "Conservative", "c", ["1.5", "1", "-0.1", "float('nan')", "'low'"]),
+    ("AtMost({}, below=0)", "AtMost", "chance", ["0", "1", "-0.1", "'high'", "True"]),
+    ("AtMost(0.1, below={})", "AtMost", "below", ["float('nan')", "'low'", "None"]),
     ("Conservative(risk={})", "Conservative", "risk", ["'high'", "True", "[0.1]", "1.0"]),
     ("Conservative(risk={}, c=0.1)", "Conservative", "risk", ["0.1"]),
     ("Conservative(paper_literal={})", "Conservative", "paper_literal", ["True"]),

@@ -14,7 +14,7 @@ from jaxtyping import Array
 from experiments.ihdp.ours import ARMS, Encoded, answers
 from experiments.rivals.effects import Answer, Progress, Study, chunks
 from prudent import CPVAE, SPVAE, CausalPVAE
-from prudent.decide import Model
+from prudent.decide import Model, OutcomeCalibration
 from prudent.models import FeatureLoss, RewardScale, SimilarityModel, Sizes
 from prudent.models.causal import CausalLoss, CausalModel
 from prudent.models.conditional import ConditionalLoss, ConditionalModel
@@ -210,7 +210,8 @@ def _causal(shared: Any, part: Any) -> Model:
     arrays, scale = part
     networks = _single(arrays, shared)
     possible = Possible.anything(networks.shared.features.layout.attributes)
-    return CausalModel(networks, RewardScale(*scale), possible, jnp.zeros((1, ARMS, 1, 1)))
+    known = jnp.zeros((1, ARMS, 1, 1))
+    return CausalModel(networks, RewardScale(*scale), possible, known, OutcomeCalibration.none())
 
 
 def _conditional(context: Any, part: Any) -> Model:

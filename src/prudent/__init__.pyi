@@ -2,6 +2,7 @@
 
 from prudent import checks as checks
 from prudent import worlds as worlds
+from prudent.decide import AtMost as AtMost
 from prudent.decide import Conservative as Conservative
 from prudent.decide import Imputation as Imputation
 from prudent.decide import MaximumExpectedReward as MaximumExpectedReward

@@ -41,6 +41,7 @@ class StrategyName(StrEnum):
     expected = "expected"
     conservative = "conservative"
     tail = "tail"
+    at_most = "at-most"
     imputation = "imputation"
     most_often = "most-often"
     lottery = "lottery"
@@ -122,7 +123,7 @@ Risk = Annotated[
     typer.Option(
         metavar="P",
         help="conservative: the probability left out of the plausible set (default 0.05). tail: the share of worst "
-        "cases to average over (default 0.2).",
+        "cases to average over (default 0.2). at-most: how likely an outcome worse than --below may be (default 0.05).",
     ),
 ]
 Threshold = Annotated[
@@ -164,7 +165,8 @@ MinPropensity = Annotated[
         metavar="P",
         min=0,
         max=1,
-        help="The share of similar logged cases that must have got an action. Default: 0.02; less in a large log, or with many actions.",
+        help="The share of similar logged cases that must have got an action. Default: 0.02; less in a large log, or "
+        "with many actions.",
     ),
 ]
 MinRows = Annotated[
@@ -347,7 +349,7 @@ def recommend(
         typer.Option(
             metavar="NAME",
             help="How to choose when the best action depends on what is missing: expected, conservative, tail, "
-            "imputation, most-often or lottery.",
+            "at-most, imputation, most-often or lottery.",
         ),
     ] = StrategyName.expected,
     risk: Risk = None,
@@ -405,7 +407,8 @@ def recommend(
         typer.Option(metavar="SHARE", help="The share of outcomes worse than --below that may not be exceeded."),
     ] = None,
     below: Annotated[
-        float | None, typer.Option(metavar="R", help="The reward under which an outcome counts as bad, for --limit.")
+        float | None,
+        typer.Option(metavar="R", help="An outcome worse than this is bad: for --strategy at-most or --limit."),
     ] = None,
     completions: CompletionCount = 256,
     seed: Seed = 0,
@@ -431,10 +434,16 @@ def recommend(
     options = PolicyOptions(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
         *(search, doubt, noise, tuple(cost or ()), support, min_propensity, min_rows),
+        below=below if strategy == StrategyName.at_most else None,
     )
     extras = AdviceOptions(
         *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),
-        Limit.of(held_out, limit, below, has_setting=risk is not None or c is not None),
+        Limit.of(
+            held_out,
+            limit,
+            None if strategy == StrategyName.at_most else below,
+            has_setting=risk is not None or c is not None,
+        ),
         TextFormat(sep, decimal, encoding),
     )
     recommend_actions(model, table, out, options, extras)
@@ -451,8 +460,8 @@ def evaluate(
         list[StrategyName] | None,
         typer.Option(
             metavar="NAME",
-            help="A strategy, as in 'recommend': expected, conservative, tail, imputation, most-often or lottery. "
-            "Repeatable. Default: all but lottery.",
+            help="A strategy, as in 'recommend': expected, conservative, tail, at-most, imputation, most-often or "
+            "lottery. Repeatable. Default: all but at-most and lottery.",
         ),
     ] = None,
     rule: Annotated[
@@ -469,7 +478,9 @@ def evaluate(
     fallback: Fallback = None,
     below: Annotated[
         float | None,
-        typer.Option(metavar="R", help="Also estimate the share of outcomes worse than this."),
+        typer.Option(
+            metavar="R", help="Also estimate the share of outcomes worse than this; --strategy at-most keeps it small."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
     estimator: Annotated[
@@ -535,7 +546,7 @@ def evaluate(
     policies = PolicyOptions(
         *("expected", risk, c, floor, fallback),
         **{"completions": completions, "seed": seed, "search": search},
-        **{"support": support, "min_propensity": min_propensity, "min_rows": min_rows},
+        **{"support": support, "min_propensity": min_propensity, "min_rows": min_rows, "below": below},
     )
     options = EvaluationOptions(
         *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),

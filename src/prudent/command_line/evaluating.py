@@ -32,7 +32,7 @@ from prudent.show import Facts, Section, confounding_sentence, evaluation_sectio
 from prudent.table import Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
-TAKES_RISK = ("conservative", "tail")
+TAKES_RISK = ("conservative", "tail", "at-most")
 ESTIMATE = "estimate"
 YARDSTICK_COLUMNS = 20
 """With more, the strength of every recorded reason is left out: it takes a propensity per column."""

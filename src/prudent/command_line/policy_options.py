@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prudent.decide import (
+    AtMost,
     BestFrequencyLottery,
     Conservative,
     Imputation,
@@ -28,6 +29,10 @@ WITHOUT_SETTINGS: dict[str, type[Strategy]] = {
 }
 
 
+DEFAULT_CHANCE = 0.05
+"""How likely a disaster may be with --strategy at-most."""
+
+
 @dataclass(frozen=True)
 class PolicyOptions:
     """A strategy by its name on the command line, its one number, and the options of the policy."""
@@ -47,6 +52,7 @@ class PolicyOptions:
     support: bool = True
     min_propensity: float | None = None
     min_rows: int | None = None
+    below: float | None = None
 
     def chosen_strategy(self) -> Strategy:
         """The strategy; options that do not go together are refused."""
@@ -62,9 +68,15 @@ class PolicyOptions:
             raise InputProblem(f"--c belongs to --strategy conservative. Got --strategy {self.strategy} instead.")
         if self.strategy == "tail":
             return TailAverse() if self.risk is None else TailAverse(risk=self.risk)
+        if self.strategy == "at-most":
+            if self.below is None:
+                raise InputProblem(
+                    "--strategy at-most keeps outcomes worse than --below R rarer than --risk P; give --below R too."
+                )
+            return AtMost(DEFAULT_CHANCE if self.risk is None else self.risk, self.below)
         if self.risk is not None:
             raise InputProblem(
-                f"--risk belongs to --strategy conservative or tail. Got --strategy {self.strategy} instead; "
+                f"--risk belongs to --strategy conservative, tail or at-most. Got --strategy {self.strategy} instead; "
                 "drop --risk, or choose one of these."
             )
         return WITHOUT_SETTINGS[self.strategy]()

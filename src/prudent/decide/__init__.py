@@ -28,6 +28,7 @@ from prudent.decide.model import Model as Model
 from prudent.decide.model import average_shift as average_shift
 from prudent.decide.model import pool as pool
 from prudent.decide.model import price_table as price_table
+from prudent.decide.outcome_calibration import OutcomeCalibration as OutcomeCalibration
 from prudent.decide.outcomes import outcome_quantile as outcome_quantile
 from prudent.decide.outcomes import outcome_scale as outcome_scale
 from prudent.decide.outcomes import outcome_spread as outcome_spread
@@ -45,6 +46,7 @@ from prudent.decide.reading import read_tables as read_tables
 from prudent.decide.reading import read_together as read_together
 from prudent.decide.search import Search as Search
 from prudent.decide.status import Status as Status
+from prudent.decide.strategies import AtMost as AtMost
 from prudent.decide.strategies import BestFrequencyLottery as BestFrequencyLottery
 from prudent.decide.strategies import Comparison as Comparison
 from prudent.decide.strategies import Conservative as Conservative

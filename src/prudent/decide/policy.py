@@ -79,7 +79,8 @@ class Policy:
                 "This model, or the paper's literal candidates, cannot be searched for a worst case; "
                 "leave 'search' out, or give Search(steps=0)."
             )
-        _ = self.caution  # costs are checked against the labels at once
+        # costs are checked against the labels, and the strategy against the model, at once
+        self.strategy.bound_to(self.fitted.model, self.fitted.sign, self.caution.costs)
 
     def __repr__(self) -> str:
         return f"<policy {self.strategy} of {self.fitted!r}>"
@@ -130,8 +131,8 @@ class Policy:
     def chooser(self) -> Chooser:
         """Chooses for records that are already encoded."""
         floor = None if self.floor is None else self.fitted.sign * self.floor
-        parts = self.fitted, self.strategy, self.caution, self.pricing
-        return Chooser(*parts, floor, self.fallback, self.support, self.seed)
+        strategy = self.strategy.bound_to(self.fitted.model, self.fitted.sign, self.caution.costs)
+        return Chooser(self.fitted, strategy, self.caution, self.pricing, floor, self.fallback, self.support, self.seed)
 
     def recommend(
         self,

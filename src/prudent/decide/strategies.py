@@ -10,11 +10,13 @@ from typing import ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from prudent.decide.completions import PriceTable
+from prudent.decide.outcome_calibration import HasCalibration, OutcomeCalibration, normal_score
 from prudent.decide.plausible_set import PlausibleSet
-from prudent.errors import TRUTH, check, number, one_of, require
+from prudent.errors import TRUTH, InputProblem, check, number, one_of, require
 from prudent.show import percent
 
 
@@ -49,6 +51,11 @@ class Strategy(eqx.Module):
         """Higher is better; in reward units where the rule has them."""
 
     # --- what a policy asks of its strategy ---
+
+    def bound_to(self, model: object, sign: float, costs: Float[Array, " action"]) -> "Strategy":
+        """The strategy with what it must know of a model: the sign of its rewards (-1 where a lower one is better), and
+        what actions cost, which the prices that it sees are already less of."""
+        return self
 
     @property
     def plausible_set(self) -> PlausibleSet:
@@ -273,6 +280,83 @@ class TailAverse(Strategy):
     @property
     def gain_words(self) -> str:
         return "on average over the worst cases"
+
+
+class AtMost(Strategy):
+    """The best expected reward among the actions whose outcome is a disaster with probability `chance` at most.
+
+    below: a single outcome worse than this is a disaster; with a minimised reward, one above it. The probability is
+        over the gaps and over how single outcomes scatter, corrected by the outcomes of rows that were held out of the
+        fit. Where no action is safe enough, the one with the least likely disaster is chosen.
+
+    >>> AtMost(0.02, below=-2)
+    AtMost(0.02, below=-2)
+    """
+
+    needs_density: ClassVar[bool] = False
+    chance: float
+    below: float
+    sign: float
+    costs: Float[Array, " action"] | None
+    calibration: OutcomeCalibration | None
+
+    def __init__(
+        self,
+        chance: float,
+        below: float,
+        *,
+        sign: float = 1.0,
+        costs: Float[Array, " action"] | None = None,
+        calibration: OutcomeCalibration | None = None,
+    ):
+        check("AtMost", {"chance": number(0, 1, "()"), "below": number()}, {"chance": chance, "below": below})
+        self.chance, self.below = chance, below
+        self.sign, self.costs, self.calibration = sign, costs, calibration
+
+    def __repr__(self) -> str:
+        return f"AtMost({self.chance}, below={self.below})"
+
+    def bound_to(self, model: object, sign: float, costs: Float[Array, " action"]) -> "AtMost":
+        if not isinstance(model, HasCalibration):
+            raise InputProblem(
+                "AtMost needs a model that knows how single outcomes scatter: a CausalPVAE without types."
+            )
+        return AtMost(self.chance, self.below, sign=sign, costs=costs, calibration=model.calibration)
+
+    def disaster(self, table: PriceTable) -> Float[Array, " action"]:
+        """The probability of a disaster, of every action."""
+        prices = table.prices if self.costs is None else table.prices + self.costs[None, :]
+        scale = jnp.zeros_like(prices) if table.noise is None else table.noise
+        score = normal_score(jnp.float32(self.sign * self.below), prices, jnp.maximum(scale, 1e-6), table.log_weights)
+        return ndtr(score if self.calibration is None else self.calibration(score))
+
+    def scores(self, table: PriceTable) -> Float[Array, " action"]:
+        expected, disaster = table.expected, self.disaster(table)
+        lowest = jnp.min(expected)
+        spread = jnp.maximum(jnp.max(expected) - lowest, 1e-3)
+        # behind all that are safe enough: by how likely a disaster is; by the reward where that is equal
+        unsafe = lowest - spread * (1 + disaster) + 1e-4 * (expected - lowest)
+        return jnp.where(disaster <= self.chance, expected, unsafe)
+
+    @property
+    def family(self) -> str:
+        return f"at most, below {self.below:g}"
+
+    @property
+    def boldness(self) -> float:
+        return self.chance
+
+    @property
+    def setting(self) -> str:
+        return f"{self.chance:g}"
+
+    def reason(self, compared: Comparison) -> str:
+        beyond = "below" if self.sign > 0 else "above"
+        return (
+            f"{compared.action} comes before {compared.other}: of the actions with an outcome {beyond} {self.below:g} "
+            f"in at most {percent(self.chance)} of cases the best expected reward decides; where there is none, such "
+            "outcomes are to be as rare as possible"
+        )
 
 
 class MostOftenBest(Strategy):

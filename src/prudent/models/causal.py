@@ -12,6 +12,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from prudent.decide import OutcomeCalibration
 from prudent.errors import TRUTH, InputProblem, Rule, check, is_whole, one_of, optional, require
 from prudent.models import partial_vae
 from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside, neighbours_alike
@@ -91,6 +92,7 @@ class CausalModel(CausalGraphModel):
     """Fitted CausalPVAE: completions from the importance-weighted partial VAE, prices from the reward network."""
 
     known: Float[Array, "member action feature feature"]
+    calibration: OutcomeCalibration
     average: PriceAverage | None = None
 
     @property
@@ -228,7 +230,7 @@ class CausalPVAE:
         features = two_widths(self.sizes.of(schema)["width"])[-1] + 1
         known = jnp.zeros((self.members, actions, features, features))
         average = PriceAverage.blank(layout_of(schema), actions) if self.averages(schema) else None
-        return CausalModel(networks, scale, Possible.blank(len(schema)), known, average)
+        return CausalModel(networks, scale, Possible.blank(len(schema)), known, OutcomeCalibration.none(), average)
 
     def averages(self, schema: Schema) -> bool:
         """Whether prices are an average, see `prices`."""
@@ -285,29 +287,32 @@ class CausalPVAE:
         else:
             predictions = row_predictions(networks, data, log, seed)
             known = regression_uncertainty(networks, predictions, log)
-            average = self._average(log, prepared, trained, predictions, seed)
+            held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
+            average, shift = self._average(log, prepared, predictions, held, seed)
             choices += [] if average is None else shares_in_words(average.shares.tolist())
-            model = CausalModel(networks, scale, Possible.of(log), known, average)
+            calibration = OutcomeCalibration.of(predictions.scores(held, data, shift))
+            model = CausalModel(networks, scale, Possible.of(log), known, calibration, average)
         report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
         return Fitted.of(self, log, model, report)
 
     def _average(
-        self,
-        log: Log,
-        prepared: Prepared,
-        trained: Trained,
-        predictions: RowPredictions,
-        seed: int,
-    ) -> PriceAverage | None:
-        """The average, where there is one, with shares that held-out rewards decide."""
+        self, log: Log, prepared: Prepared, predictions: RowPredictions, held: np.ndarray, seed: int
+    ) -> tuple[PriceAverage | None, np.ndarray]:
+        """The average, where there is one, with shares that held-out rewards decide; and by how much it differs from
+        the network there, [row, action], where nobody has learnt from these rows.
+
+        held: the places of the held-out rows among the predictions.
+        """
         schema, actions = log.schema, len(log.action_labels)
+        alone = np.zeros((len(held), actions))
         if not self.averages(schema):
-            return None
+            return None, alone
         layout, data = layout_of(schema), prepared.columns
-        held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
         if log.rewarded.sum() < FEWEST_AVERAGED or not len(held):
-            return PriceAverage.blank(layout, actions).of_network()
-        judged = predictions.rows[held]
+            return PriceAverage.blank(layout, actions).of_network(), alone
+        judged, network = predictions.rows[held], predictions.expected[held]
         fitted = np.setdiff1d(predictions.rows, judged)
         beside = fit_beside(layout, data, (fitted, judged), actions, bool(self.ordered), seed)
-        return fit_average(beside, predictions.expected[held], data["action"][judged], data["reward"][judged])
+        average = fit_average(beside, network, data["action"][judged], data["reward"][judged])
+        together = np.tensordot(np.asarray(average.shares, float), np.stack([network, *beside.judged]), axes=1)
+        return average, together - network

@@ -23,20 +23,36 @@ class RowPredictions(NamedTuple):
 
     rows: their numbers. features: the mean of the reward network's last layer, [member, row, feature]. variances: of
     the reward around its prediction, [member, row]. expected: the mean reward of every action, [row, action].
+    prices, noise, weights: of the action taken on every completion, [member, row, completion].
     """
 
     rows: np.ndarray
     features: np.ndarray
     variances: np.ndarray
     expected: np.ndarray
+    prices: np.ndarray
+    noise: np.ndarray
+    weights: np.ndarray
+
+    def scores(self, places: np.ndarray, data: dict[str, np.ndarray], shift: np.ndarray) -> np.ndarray:
+        """The normal scores of some rewards: where they lie in their predicted distributions, moved by `shift`."""
+        from scipy.special import log_ndtr, ndtri_exp
+
+        rows = self.rows[places]
+        moved = data["reward"][rows] - shift[np.arange(len(rows)), data["action"][rows]]
+        steps = (moved[None, :, None] - self.prices[:, places]) / self.noise[:, places]
+        weights = np.log(np.maximum(self.weights[:, places] / len(self.weights), 1e-300))
+        tails = [np.logaddexp.reduce(weights + log_ndtr(side * steps), axis=(0, 2)) for side in (1.0, -1.0)]
+        below, above = (np.minimum(tail, np.log(0.5)) for tail in tails)
+        return np.where(tails[0] < tails[1], ndtri_exp(below), -ndtri_exp(above))
 
 
 def row_predictions(networks: Members, data: dict[str, np.ndarray], log: Log, seed: int) -> RowPredictions:
     """For the rows with a reward, or for many of them."""
     chosen, records, points = _some_rows(networks, data, np.flatnonzero(log.rewarded), seed)
     padded = _mean_features(networks, records, points)
-    features, variances, prices = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
-    return RowPredictions(chosen, features, variances, prices.mean(axis=0))
+    features, variances, every, *taken = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
+    return RowPredictions(chosen, features, variances, every.mean(axis=0), *taken)
 
 
 def regression_uncertainty(
@@ -49,7 +65,7 @@ def regression_uncertainty(
     an average record has standard deviation 1 (rewards are standardised), so an action that was hardly ever logged
     stays uncertain.
     """
-    chosen, features, variances, _ = predictions
+    chosen, features, variances = predictions[:3]
     counts = int(log.rewarded.sum()) / len(chosen) / variances
     groups = [log.actions[chosen] == action for action in range(len(log.action_labels))]
     together = networks.shared.reward.ordered and len(groups) * features.shape[2] <= MOST_TOGETHER
@@ -98,16 +114,17 @@ def _some_rows(
 
 
 @compiled
-def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, Array, Array]:
-    """For every member and logged row: the mean feature, the variance of the reward around it, and all mean prices."""
+def _mean_features(networks: Members, records: dict[str, Array], points: Array) -> tuple[Array, ...]:
+    """For every member and logged row, the fields of `RowPredictions`."""
 
-    def row(network: Any, record: dict[str, Array]) -> tuple[Array, Array, Array]:
+    def row(network: Any, record: dict[str, Array]) -> tuple[Array, ...]:
         samples = network.features.sample(record["values"], record["observed"], record["observed"], points)
         weights = jax.nn.softmax(samples.log_weights)
         every = network.reward(samples.cells)
         prices = every[:, record["action"]]
         noise = network.reward.noise(samples.cells)[:, record["action"]]
         variance = weights @ ((prices - weights @ prices) ** 2 + noise**2)
-        return weights @ network.reward.hidden(samples.cells), variance, weights @ every
+        mean = weights @ network.reward.hidden(samples.cells)
+        return mean, variance, weights @ every, prices, noise, weights
 
     return networks.each(lambda network: jax.lax.map(lambda record: row(network, record), records, batch_size=128))

@@ -26,7 +26,7 @@ from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 7
+VERSION = 8
 LOGGING = "logging policy: "
 
 
