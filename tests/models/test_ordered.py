@@ -154,3 +154,19 @@ def test_evaluation_reads_the_noise_of_every_record(fitted):
         assert chance[group].mean() == pytest.approx(happened[group].mean(), abs=0.12)
     moved = shifted_completions(fitted, later, np.zeros(2), completions=64, imputations=4)
     assert np.allclose(moved.prices, model_prices(fitted, later, below=None, completions=64).rewards, atol=1e-4)
+
+
+def test_the_log_decides_whether_neighbouring_doses_are_alike(log: prudent.Log):
+    quick = Training(rounds=1, steps_per_round=5, batch=32)
+    own = small_settings("causal", training=quick).fit(log, progress=False)
+    assert own.settings.ordered is True
+    assert any("neighbouring ones are taken to be alike" in choice for choice in own.report.choices)
+    # the same doses under other numbers, in no order: 2, 4, 0, 3, 1
+    codes = frame_of_doses(600, seed=0).with_columns(pl.col("dose").replace(dict(enumerate([2, 4, 0, 3, 1]))))
+    shuffled = prudent.Log.from_frame(codes, action="dose", reward="outcome")
+    assert small_settings("causal", training=quick).fit(shuffled, progress=False).settings.ordered is False
+    # by hand, and where actions are texts
+    assert small_settings("causal", training=quick, ordered=False).fit(log, progress=False).settings.ordered is False
+    texts = frame_of_doses(600, seed=0).with_columns(pl.format("dose {}", "dose").alias("dose"))
+    named = prudent.Log.from_frame(texts, action="dose", reward="outcome")
+    assert small_settings("causal", training=quick).fit(named, progress=False).settings.ordered is False

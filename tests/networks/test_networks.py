@@ -323,6 +323,45 @@ def test_loss_falls_and_the_slope_is_recovered():
     np.testing.assert_allclose(trained.networks.arrays.slope[:, 0], 3.0, atol=0.05)
 
 
+class TwoLines(eqx.Module):
+    first: Line
+    second: Line
+
+    def __init__(self, key):
+        self.first, self.second = (Line(one) for one in jax.random.split(key))
+
+
+class Apart:
+    """Both lines learn the slope 3; the judge of the first prefers 1 on the way, that of the second 3."""
+
+    parts = ("first", "second")
+
+    def __call__(self, lines, record, points, hiding):
+        errors = [squared(line, record, points, hiding)[0] for line in (lines.first, lines.second)]
+        liked = [-((line.slope[0] - best) ** 2) for line, best in ((lines.first, 1.0), (lines.second, 3.0))]
+        return sum(errors), jnp.broadcast_to(jnp.stack(liked), (len(errors[0]), 2))
+
+
+def test_each_part_keeps_its_own_best_round():
+    settings = training.Training(learning_rate=0.05, batch=16, rounds=40, steps_per_round=5, patience=40)
+    options = {"points": quasi_random(2, 1, 0), "training": settings, "members": 2, "seed": 0, "progress": False}
+    arrays = training.train(TwoLines, Apart(), line_data(), **options).networks.arrays
+    np.testing.assert_allclose(arrays.first.slope[:, 0], 1.0, atol=0.2)
+    np.testing.assert_allclose(arrays.second.slope[:, 0], 3.0, atol=0.05)
+
+
+def test_training_goes_on_while_held_out_rows_are_predicted_better():
+    slow = {"learning_rate": 0.01, "rounds": 3, "steps_per_round": 10}  # the slope is far from 3 after three rounds
+    plain, extended = train_line(line_data(), **slow), train_line(line_data(), extensions=2, **slow)
+    assert (len(plain.history), len(extended.history)) == (3, 27)
+    np.testing.assert_array_equal(extended.history[:3], plain.history)
+    assert (extended.history.max(axis=0) > plain.history.max(axis=0) + 0.1).all()
+    # nothing is left to learn: it stops where it was to stop
+    assert len(train_line(line_data(), extensions=2, rounds=20).history) <= 20
+    # a budget of time is kept
+    assert len(train_line(line_data(), extensions=2, seconds=1e-3, **slow).history) == 1
+
+
 def test_early_stopping_keeps_the_best():
     """The judge prefers slope 1, on the way to the loss's slope 3: what is kept is the round it liked best."""
 
