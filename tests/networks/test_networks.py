@@ -339,7 +339,7 @@ class Apart:
     def __call__(self, lines, record, points, hiding):
         errors = [squared(line, record, points, hiding)[0] for line in (lines.first, lines.second)]
         liked = [-((line.slope[0] - best) ** 2) for line, best in ((lines.first, 1.0), (lines.second, 3.0))]
-        return sum(errors), jnp.broadcast_to(jnp.stack(liked), (len(errors[0]), 2))
+        return errors[0] + errors[1], jnp.broadcast_to(jnp.stack(liked), (len(errors[0]), 2))
 
 
 def test_each_part_keeps_its_own_best_round():
