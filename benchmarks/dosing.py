@@ -24,6 +24,7 @@ from experiments.rivals.actions import (
     Rival,
 )
 from experiments.tables import NONE
+from prudent.decide import MostOftenBest
 from prudent.worlds import DosingSample, DosingWorld
 
 FRESH = 2000
@@ -39,7 +40,7 @@ RIVALS: dict[str, Rival] = {
 }
 STRATEGIES: dict[str, tuple[prudent.Strategy, str, dict[str, Any]]] = {
     "Imputation()": (prudent.Imputation(), "imputation", {}),
-    "MostOftenBest()": (prudent.MostOftenBest(), "most often best", {}),
+    "MostOftenBest()": (MostOftenBest(), "most often best", {}),
     "MaximumExpectedReward()": (prudent.MaximumExpectedReward(), "expected", {}),
     "Conservative(c=0.1)": (prudent.Conservative(c=0.1), "conservative", {"c": 0.1}),
     "Conservative(risk=0.2)": (prudent.Conservative(risk=0.2), "conservative", {"risk": 0.2}),

@@ -6,7 +6,6 @@ from prudent.decide import AtMost as AtMost
 from prudent.decide import Conservative as Conservative
 from prudent.decide import Imputation as Imputation
 from prudent.decide import MaximumExpectedReward as MaximumExpectedReward
-from prudent.decide import MostOftenBest as MostOftenBest
 from prudent.decide import Policy as Policy
 from prudent.decide import Search as Search
 from prudent.decide import Strategy as Strategy

@@ -8,7 +8,7 @@ import pytest
 from conftest import make_log
 
 import prudent
-from prudent.decide import pricing
+from prudent.decide import MostOftenBest, pricing
 from prudent.decide.choice import score_together
 from prudent.decide.completions import resampled
 from prudent.models import FitReport, Fitted
@@ -65,7 +65,7 @@ def test_few_rows_are_taken_one_by_one():
 def test_a_strategy_that_needs_no_densities_decides_the_same_without_them(fitted_models, cases):
     fitted = fitted_models["causal"]
     encoded = fitted.schema.encode(cases)
-    for strategy in (prudent.MaximumExpectedReward(), prudent.TailAverse(risk=0.2), prudent.MostOftenBest()):
+    for strategy in (prudent.MaximumExpectedReward(), prudent.TailAverse(risk=0.2), MostOftenBest()):
         chooser = fitted.policy(strategy, completions=64).chooser
         assert chooser.pricing.examined
         some, every = chooser, replace(chooser, pricing=replace(chooser.pricing, every_density=True))

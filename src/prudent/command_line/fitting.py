@@ -100,7 +100,9 @@ def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: b
         write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
     require_fittable(log)
     if not quiet:
-        sentence(screen(stderr=True), _announced(log, estimate_costs(settings, log).fit))
+        sentence(
+            screen(stderr=True), _announced(log, estimate_costs(settings, log).fit, settings.training.extensions > 0)
+        )
     fitted = settings.fit(log, seed=model.seed, progress=False if quiet else None)
     try:
         fitted.save(out)
@@ -110,11 +112,12 @@ def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: b
         show([_summary(fitted, log, options, model), _next_steps(out, hold_out)])
 
 
-def _announced(log: Log, cost: Cost) -> str:
+def _announced(log: Log, cost: Cost, extends: bool) -> str:
     size = (
         f"{counted(len(log), 'row')}, {counted(len(log.schema), 'column')}, {counted(len(log.action_labels), 'action')}"
     )
-    return f"Fitting to {size}: {cost} on this machine."
+    longer = "; longer where held-out rewards ask for more training" if extends else ""
+    return f"Fitting to {size}: {cost} on this machine{longer}."
 
 
 def _require_same_columns(out: Path, log: Log, force: bool) -> None:

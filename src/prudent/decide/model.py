@@ -195,8 +195,8 @@ def averaged(
     expected: Float[Array, " action"],
 ) -> PriceTable:
     """The prices of a record's completions, moved so that their mean is the average of all that the model predicts."""
-    has = isinstance(model, HasAverage) and model.has_average
-    return table.shifted(average_shift(model, values, observed, expected)) if has else table
+    shift = average_shift(model, values, observed, expected)
+    return table if shift is None else table.shifted(shift)
 
 
 def average_shift(
@@ -204,11 +204,11 @@ def average_shift(
     values: Float[Array, " attribute"],
     observed: Bool[Array, " attribute"],
     expected: Float[Array, " action"],
-) -> Float[Array, " action"]:
-    """What to add to the prices of a record's completions, whose mean is `expected`; zero without an average."""
+) -> Float[Array, " action"] | None:
+    """What to add to the prices of a record's completions, whose mean is `expected`; None without an average."""
     if isinstance(model, HasAverage) and model.has_average:
         return model.shift(values, observed, expected)
-    return jnp.zeros_like(expected)
+    return None
 
 
 REPRESENTATIVE = 48

@@ -100,7 +100,7 @@ def _shifted(
         moved = jax.vmap(lambda record: jnp.clip(record + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
         expected = jnp.exp(drawn.log_weights) @ jnp.mean(model.prices(drawn.values), axis=1)
         by = average_shift(model, values, observed, expected)
-        prices = jnp.mean(model.prices(moved), axis=1) + by[None, :]
+        prices = jnp.mean(model.prices(moved), axis=1) + (0.0 if by is None else by[None, :])
         noise = _noise(model, moved, action, spread)
         fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)
         likely = jnp.cumsum(jax.nn.softmax(drawn.log_weights + fit))
