@@ -22,6 +22,7 @@ class Ready:
 
     fits: ClassVar[int] = 0
     fitted: Any
+    training: Training = Training(extensions=1)
 
     def fit(self, log: Any, seed: int, progress: Any) -> Any:
         Ready.fits += 1
@@ -112,6 +113,7 @@ def test_the_estimate_comes_first_and_not_where_quiet_was_asked_for(run, no_trai
     _, _, error = run("--out", "model")
     assert "60 rows" in error
     assert "2 minutes, 1 GB" in error
+    assert "longer where held-out rewards ask for more training" in error
     assert run("--out", "model", "--quiet")[1:] == ("", "")
 
 
