@@ -1,6 +1,7 @@
 """Heads, layout, encoder and the training program, against SciPy and against what must hold exactly."""
 
 import math
+import warnings
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +12,7 @@ import pytest
 from conftest import KINDS, make_log, read, small_settings, visits
 from jaxtyping import TypeCheckError
 from scipy import special, stats
+from scipy.stats import qmc
 
 from prudent import checks
 from prudent.decide import Completions, pool
@@ -560,3 +562,19 @@ def test_a_large_budget_changes_nothing_and_a_tiny_one_leaves_a_round(monkeypatc
 def test_a_budget_is_a_number_above_zero(seconds):
     with pytest.raises(InputProblem, match="seconds"):
         training.Training(seconds=seconds)
+
+
+@pytest.mark.parametrize(("points", "dimensions", "seed"), [(1, 1, 0), (258, 26, 0), (33, 1024, 5)])
+def test_quasi_random_points_are_those_of_scipy(points: int, dimensions: int, seed: int):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # 258 is not a power of 2
+        expected = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed)).random(points)
+    np.testing.assert_array_equal(
+        quasi_random(points, dimensions, seed), np.clip(expected, 1e-6, 1 - 1e-6).astype(np.float32)
+    )
+
+
+def test_more_dimensions_than_are_stored_have_quasi_random_points():
+    drawn = quasi_random(16, 1100, 0)
+    assert drawn.shape == (16, 1100)
+    np.testing.assert_array_equal(np.sort((drawn * 16).astype(int), axis=0), np.arange(16)[:, None].repeat(1100, 1))

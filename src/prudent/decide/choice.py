@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -141,7 +142,7 @@ class Chooser:
     def _outcomes(self, completions: Completions, tables: PriceTable, given: np.ndarray) -> np.ndarray:
         """[row, end], NaN where no action is given or the model does not know how single outcomes scatter."""
         actions = np.resize(np.maximum(given, 0), (len(tables.prices), 1)).astype(np.int32)
-        ranges = outcome_ranges(self.pricing.model, completions, tables, jnp.asarray(actions))
+        ranges = outcome_ranges(self.pricing.model, completions, tables, jax.device_put(actions))
         ends = (
             np.full((len(given), 2), np.nan) if ranges is None else np.asarray(ranges, np.float64)[: len(given), :, 0]
         )

@@ -5,13 +5,13 @@ On each completion an outcome is a Gaussian around the price, so given the gaps 
 """
 
 from functools import partial
+from statistics import NormalDist
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
-from scipy.special import ndtri
 
 from prudent.decide.completions import Completions, PriceTable, resampled
 from prudent.decide.model import Model, price_completions
@@ -71,7 +71,7 @@ def chance_best(
     completions together. Draws come with their mirror images, so that equal actions have equal chances.
     """
     actions = prices.shape[1]
-    drawn = ndtri(quasi_random(draws, actions, seed).astype(np.float64))
+    drawn = np.vectorize(NormalDist().inv_cdf)(quasi_random(draws, actions, seed))
     moves = np.zeros((1, actions)) if doubt is None else np.concatenate([drawn, -drawn])
     size = np.zeros_like(prices) if doubt is None else doubt
     best = np.stack([np.argmax(prices + size * move[None, :], axis=1) for move in moves])

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
-from scipy.special import gammaincc, gammainccinv
 
 from prudent.decide.completions import PriceTable
 from prudent.errors import check, number, optional, require
@@ -83,6 +82,8 @@ def risk_of_c(c: Any, gaps: Any) -> Any:
     >>> risk_of_c(0.7, np.array([0, 1, 2, 800])).round(3).tolist()
     [0.0, 0.398, 0.7, 1.0]
     """
+    from scipy.special import gammaincc
+
     cs, counts = _share("risk_of_c", "c", c), _gaps("risk_of_c", gaps)
     with np.errstate(divide="ignore"):
         depth = -np.log(cs)
@@ -98,6 +99,8 @@ def c_of_risk(risk: Any, gaps: Any) -> Any:
     >>> round(c_of_risk(0.05, 1), 4), f"{c_of_risk(0.05, 20):.1e}"
     (0.1465, '1.5e-07')
     """
+    from scipy.special import gammainccinv
+
     risks, counts = _share("c_of_risk", "risk", risk), _gaps("c_of_risk", gaps)
     return _scalar_or_array(np.where(counts == 0, 0.0, np.exp(-gammainccinv(np.maximum(counts, 1) / 2, risks))))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 
 from prudent.decide.advice import Advice, LowerBounds
 from prudent.decide.caution import Caution, action_costs
@@ -101,7 +101,7 @@ class Policy:
 
     @cached_property
     def caution(self) -> Caution:
-        costs = jnp.asarray(action_costs(self.costs, self.fitted.action_labels))
+        costs = jax.device_put(action_costs(self.costs, self.fitted.action_labels))
         return Caution(self.doubt, self.noise, costs)
 
     @cached_property

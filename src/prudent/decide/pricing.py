@@ -83,7 +83,7 @@ class Pricing:
         members, size = self.model.members, self.model.draw_size
         each = -(-self.completions // members)
         points = quasi_random(each * members, size, self.seed).reshape(each, members, size)
-        return jnp.asarray(points.transpose(1, 0, 2))
+        return jax.device_put(np.ascontiguousarray(points.transpose(1, 0, 2)))
 
     @cached_property
     def _cells_per_row(self) -> int:
@@ -109,7 +109,7 @@ class Pricing:
         chunk = 1 if rows <= FEW_ROWS else min(many, most)
         for part in tracked(-(-rows // chunk), label):
             index = np.minimum(np.arange(part * chunk, (part + 1) * chunk), rows - 1)
-            yield jnp.asarray(encoded.values[index]), jnp.asarray(encoded.observed[index])
+            yield jax.device_put((encoded.values[index], encoded.observed[index]))
 
     def completed(self, encoded: Encoded) -> Iterator[tuple[Completions, PriceTable]]:
         """Completions and price tables, chunk by chunk; the last chunk is padded."""
@@ -123,7 +123,7 @@ class Pricing:
         """Everything about one encoded record: its completions and all prices."""
         use_compilation_cache()
         # a table of one row, so that its program serves here too
-        one = jnp.asarray(values[None]), jnp.asarray(observed[None])
+        one = jax.device_put((values[None], observed[None]))
         completed = self._with_search(one[1], self._drawn(*one, False))
         completions, table = jax.tree.map(lambda leaf: leaf[0], completed)
         if table.doubt is not None:

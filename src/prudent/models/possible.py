@@ -51,7 +51,9 @@ class Possible(eqx.Module):
 
     @classmethod
     def anything(cls, attributes: int) -> "Possible":
-        return cls(jnp.full(attributes, -jnp.inf), jnp.full(attributes, jnp.inf), _stacked([]))
+        return cls(
+            *jax.device_put(tuple(np.full(attributes, end, np.float32) for end in (-np.inf, np.inf))), _stacked([])
+        )
 
     @classmethod
     def blank(cls, attributes: int) -> "Possible":
@@ -68,7 +70,7 @@ class Possible(eqx.Module):
         low, high = _ranges(log.schema)
         sample = np.random.default_rng(seed).permutation(len(log))[:EXAMINED_ROWS]
         found = list(_related(log.schema, log.values[sample].astype(np.float64), log.observed[sample]))
-        return cls(jnp.asarray(low), jnp.asarray(high), _stacked(found))
+        return cls(*jax.device_put((low, high)), _stacked(found))
 
     def held(
         self, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]
@@ -124,22 +126,23 @@ def _stacked(pairs: list[_Pair]) -> Relations:
     """All pairs in arrays of one width: unused edges are infinite, unused segments match no target."""
     width = max((len(pair.values) for pair in pairs), default=1)
 
-    def padded(rows: list[np.ndarray], width: int, filling: float) -> Array:
+    def padded(rows: list[np.ndarray], width: int, filling: float) -> np.ndarray:
         table = np.full((len(rows), width), filling, np.float32)
         for at, row in enumerate(rows):
             table[at, : len(row)] = row
-        return jnp.asarray(table)
+        return table
 
-    return Relations(
-        jnp.asarray([pair.source for pair in pairs], jnp.int32),
-        jnp.asarray([pair.target for pair in pairs], jnp.int32),
+    arrays = (
+        np.array([pair.source for pair in pairs], np.int32),
+        np.array([pair.target for pair in pairs], np.int32),
         padded([pair.edges for pair in pairs], width - 1, np.inf),
         padded([pair.values for pair in pairs], width, np.inf),
         padded([pair.least for pair in pairs], width, 0.0),
         padded([pair.most for pair in pairs], width, 0.0),
-        jnp.asarray([pair.line for pair in pairs], jnp.float32).reshape(-1, 2),
-        jnp.asarray([pair.straight for pair in pairs], bool),
+        np.array([pair.line for pair in pairs], np.float32).reshape(-1, 2),
+        np.array([pair.straight for pair in pairs], bool),
     )
+    return Relations(*jax.device_put(arrays))
 
 
 def _ranges(schema: Schema) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
@@ -151,13 +150,14 @@ def filled(blank: Any, folder: Path, file: str, digest: str) -> tuple[Any, np.nd
             or any(want not in (0, got) for want, got in zip(leaf.shape, stored.shape, strict=True))
         ):
             raise damaged(path, f"array {jax.tree_util.keystr(at)} does not fit the model")
-        return jnp.asarray(stored)
+        return stored
 
     seen = arrays.get(SEEN)
     if seen is None or seen.dtype != np.uint64 or seen.ndim != 1:
         raise damaged(path, "it does not say which rows the model was fitted on")
     logged = {name.removeprefix(LOGGING): array for name, array in arrays.items() if name.startswith(LOGGING)}
-    return jax.tree_util.tree_map_with_path(fill, blank), seen, logged
+    # all at once: one by one, every shape of an array would be a little program to compile
+    return jax.device_put(jax.tree_util.tree_map_with_path(fill, blank)), seen, logged
 
 
 def damaged(path: Path, why: str) -> InputProblem:

@@ -5,6 +5,7 @@ end to end, so that an attribute of many levels costs no more than its own. All 
 """
 
 import abc
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -314,7 +315,7 @@ class Layout(eqx.Module):
         for group in self.groups:
             if isinstance(group, Bounded):
                 low[np.array(group.attributes)], high[np.array(group.attributes)] = group.low, group.high
-        return jnp.asarray(low), jnp.asarray(high)
+        return jax.device_put((low, high))
 
 
 def _is_range(order: np.ndarray) -> bool:
@@ -336,14 +337,17 @@ def layout_of(schema: Schema) -> Layout:
     return Layout(tuple(found), len(schema.columns))
 
 
+def _placed(numbers: Iterable[float]) -> Float[Array, " attribute"]:
+    # `jnp.asarray` compiles a little program for every shape
+    return jax.device_put(np.array(list(numbers), np.float32))
+
+
 def _numbers(columns: list[Column], number: str) -> Float[Array, " attribute"]:
-    return jnp.asarray([getattr(column, number) for column in columns], jnp.float32)
+    return _placed(getattr(column, number) for column in columns)
 
 
 def _bounded(attributes: tuple[int, ...], columns: list[Column]) -> Bounded:
-    low, high = (
-        jnp.asarray([(getattr(c, end) - c.location) / c.scale for c in columns], jnp.float32) for end in ("low", "high")
-    )
+    low, high = (_placed((getattr(c, end) - c.location) / c.scale for c in columns) for end in ("low", "high"))
     return Bounded(attributes, low, high)
 
 
@@ -353,8 +357,8 @@ def _counts(attributes: tuple[int, ...], columns: list[Column]) -> Counts:
 
 
 def _ordinal(attributes: tuple[int, ...], columns: list[Column]) -> Ordinal:
-    first = jnp.asarray([-column.location / column.scale for column in columns], jnp.float32)
-    step = jnp.asarray([1.0 / column.scale for column in columns], jnp.float32)
+    first = _placed(-column.location / column.scale for column in columns)
+    step = _placed(1.0 / column.scale for column in columns)
     return Ordinal(attributes, first, step, tuple(column.levels for column in columns))
 
 
