@@ -1,5 +1,6 @@
 """Shapes and types are checked while the tests run; one small log and the models fitted to it are shared."""
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +33,13 @@ _HANDLE_ARRAYS = (
 install_import_hook(list(_HANDLE_ARRAYS), "checked_types.check")
 
 # Compiling is most of a test's time, and what is compiled runs briefly: here nothing is optimised. Before the first
-# program, since the flags are read once; processes that a test starts inherit them.
-_HASTE = ("--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false")
+# program, since the flags are read once; processes that a test starts inherit them. In one piece, a program needs half
+# of the memory maps.
+_HASTE = (
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *_HASTE]).strip()
 
 # each worker has a cache of its own: two that write one entry at once would read halves of it
@@ -42,6 +48,9 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pru
 jax.config.update("jax_compilation_cache_dir", os.environ.get("JAX_COMPILATION_CACHE_DIR", str(_CACHE)))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+# tracing makes millions of small objects that live long: looking through them often takes a twentieth of the time
+gc.set_threshold(200_000, 20, 50)
 
 # handed out first, the longest in front, so that the workers finish together
 _LONG = (

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -219,7 +220,8 @@ def test_completions_are_priced_as_a_table():
 def test_the_price_of_one_record_is_its_price_in_a_table(fitted_models, log):
     model = fitted_models["similarity"].model
     records = jnp.asarray(log.values[:5])
-    many, single = model.prices(records), jnp.stack([model.price(record) for record in records])
+    price = eqx.filter_jit(type(model).price)
+    many, single = model.prices(records), jnp.stack([price(model, record) for record in records])
     assert many.shape == (5, model.members, model.actions)
     np.testing.assert_allclose(many, single, rtol=1e-4, atol=1e-4)
 

@@ -1,5 +1,6 @@
 """Completions hold what can occur: numbers within the log's range, and columns that agree with what determines them."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,8 +51,9 @@ def completed(fitted, frame: pd.DataFrame) -> dict[str, np.ndarray]:
     """Every completion of every row in the user's units, [row * completion]."""
     encoded = fitted.schema.encode(frame)
     pricing = fitted.policy(completions=64).pricing
+    complete = eqx.filter_jit(lambda *record: fitted.model.complete(*record, pricing.uniforms, False).values)
     parts = [
-        np.asarray(fitted.model.complete(jnp.asarray(values), jnp.asarray(observed), pricing.uniforms, False).values)
+        np.asarray(complete(jnp.asarray(values), jnp.asarray(observed)))
         for values, observed in zip(encoded.values, encoded.observed, strict=True)
     ]
     return {name: np.array(cells) for name, cells in fitted.schema.decode(np.concatenate(parts)).items()}

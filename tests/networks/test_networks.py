@@ -213,21 +213,31 @@ def test_many_records_at_once_are_each_by_itself(layout, decoder, log):
     """Leading axes are the caller's: a batch of samples gives the same as record by record."""
     encoder = SetEncoder(layout, embedding=4, summary=12, width=12, latent=3, key=jax.random.key(1))
     values, observed = jnp.asarray(log.values[:5]), layout.by_group(jnp.asarray(log.observed[:5]))
-    posterior = encoder(layout, layout.cells(values), observed)
     normal = jax.random.normal(jax.random.key(2), (5, 4, 3))
-    drawn = posterior.draw(normal)
-    together = decoding.log_prob(decoder(layout, drawn), layout, layout.cells(values)[:, None], observed[:, None])
+
+    @jax.jit
+    def drawn_and_judged(values, observed, normal):
+        cells = layout.cells(values)
+        posterior = encoder(layout, cells, observed)
+        drawn = posterior.draw(normal)
+        fit = decoding.log_prob(decoder(layout, drawn), layout, cells[..., None, :], observed[..., None, :])
+        at_mean = posterior.log_prob_of_draw(jnp.zeros((*values.shape[:-1], 1, 3)))
+        return drawn, fit, (posterior.mean, at_mean[..., 0]), encoder.centre(layout, cells, observed)
+
+    together = drawn_and_judged(values, observed, normal)
     for row in range(5):
-        alone = encoder(layout, layout.cells(values[row]), observed[row])
-        latent = alone.draw(normal[row])
-        np.testing.assert_allclose(latent, drawn[row], atol=1e-5)
-        fits = [
-            decoding.log_prob(decoder(layout, one), layout, layout.cells(values[row]), observed[row]) for one in latent
-        ]
-        np.testing.assert_allclose(jnp.stack(fits), together[row], rtol=1e-4, atol=1e-4)
-        mean, log_prob = encoder.centre(layout, layout.cells(values[row]), observed[row])
-        np.testing.assert_allclose(mean, alone.mean, atol=1e-6)
-        assert float(log_prob) == pytest.approx(float(alone.log_prob_of_draw(jnp.zeros((1, 3)))[0]), rel=1e-5)
+        alone = drawn_and_judged(values[row], observed[row], normal[row])
+        for one, many in zip(jax.tree.leaves(alone), jax.tree.leaves(together), strict=True):
+            np.testing.assert_allclose(one, many[row], rtol=1e-4, atol=1e-4)
+    # the mean of the posterior and its density there, without the correlations
+    np.testing.assert_allclose(together[2][0], together[3][0], atol=1e-6)
+    np.testing.assert_allclose(together[2][1], together[3][1], rtol=1e-5)
+    single = jax.jit(
+        lambda latent: decoding.log_prob(decoder(layout, latent), layout, layout.cells(values[0]), observed[0])
+    )
+    np.testing.assert_allclose(
+        jnp.stack([single(latent) for latent in together[0][0]]), together[1][0], rtol=1e-4, atol=1e-4
+    )
 
 
 # --- layout and encoder ---

@@ -1,10 +1,13 @@
 """Laws of a strategy, tested on made-up price tables: no model is needed."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from prudent.checks.law import close, hold
 from prudent.decide import Conservative, Imputation, PriceTable, Strategy
@@ -36,6 +39,12 @@ def _table(prices: np.ndarray, log_weights: np.ndarray, log_density: np.ndarray)
     return PriceTable(arrays[0], arrays[1], arrays[2])
 
 
+@eqx.filter_jit
+def _scores(strategy: Strategy, table: PriceTable) -> Array:
+    """Compiled, as policies do: op by op, every operation would be a program."""
+    return strategy.scores(table)
+
+
 def check_strategy(strategy: Strategy) -> None:
     """Run every law that any strategy must keep; for a `Conservative` one also those of its plausible set."""
     for law in STRATEGY_LAWS:
@@ -48,7 +57,7 @@ def complete_records_leave_no_choice(strategy: Strategy) -> None:
     """Law 1: when all completions are the same, every strategy takes the action with the highest price."""
     for table in price_tables():
         same = jnp.broadcast_to(table.prices[:1], table.prices.shape)
-        scores = strategy.scores(PriceTable(same, table.log_weights, jnp.zeros(len(same))))
+        scores = _scores(strategy, PriceTable(same, table.log_weights, jnp.zeros(len(same))))
         hold(
             int(jnp.argmax(scores)) == int(jnp.argmax(same[0])),
             1,
@@ -59,7 +68,7 @@ def complete_records_leave_no_choice(strategy: Strategy) -> None:
 def scores_are_finite(strategy: Strategy) -> None:
     """Law 2: x̂ is always among the completions, so there is always a finite score for every action."""
     for table in (*price_tables(), *_lonely_tables()):
-        scores = strategy.scores(table)
+        scores = _scores(strategy, table)
         hold(scores.shape == (table.prices.shape[1],), 2, f"{strategy} gave scores of shape {scores.shape}.")
         hold(jnp.isfinite(scores).all(), 2, f"{strategy} gave the scores {scores.tolist()}.")
 
@@ -78,7 +87,10 @@ def order_does_not_matter(strategy: Strategy) -> None:
     random = np.random.default_rng(0)
     for table in price_tables():
         order = np.concatenate([[0], 1 + random.permutation(COMPLETIONS - 1)])
-        scores, shuffled = strategy.scores(table), strategy.scores(jax.tree.map(lambda array, o=order: array[o], table))
+        scores, shuffled = (
+            _scores(strategy, table),
+            _scores(strategy, jax.tree.map(lambda array, o=order: array[o], table)),
+        )
         hold(
             close(scores, shuffled),
             4,
@@ -89,23 +101,23 @@ def order_does_not_matter(strategy: Strategy) -> None:
 def batch_is_row(strategy: Strategy) -> None:
     """Law 4: a table has the same scores alone and in a batch."""
     tables = list(price_tables())
-    together = jax.vmap(strategy.scores)(jax.tree.map(lambda *arrays: jnp.stack(arrays), *tables))
+    together = jax.vmap(partial(_scores, strategy))(jax.tree.map(lambda *arrays: jnp.stack(arrays), *tables))
     for table, scores in zip(tables, together, strict=True):
-        alone = strategy.scores(table)
+        alone = _scores(strategy, table)
         hold(close(alone, scores), 4, f"{strategy} scored {alone.tolist()} alone, {scores.tolist()} in a batch.")
 
 
 def same_table_same_scores(strategy: Strategy) -> None:
     """Law 5: a strategy is a pure function of the table."""
     for table in price_tables(3):
-        first, second = strategy.scores(table), strategy.scores(table)
+        first, second = strategy.scores(table), strategy.scores(table)  # not compiled: that would hide a state
         hold(jnp.array_equal(first, second), 5, f"{strategy} scored {first.tolist()}, then {second.tolist()}.")
 
 
 def lottery_is_a_distribution(strategy: Strategy) -> None:
     """Law 7: the scores of a stochastic strategy are probabilities, and sum to one."""
     for table in price_tables() if strategy.stochastic else ():
-        scores = strategy.scores(table)
+        scores = _scores(strategy, table)
         hold((scores >= 0).all() and close(scores.sum(), 1.0), 7, f"{strategy} gave {scores.tolist()} to draw from.")
 
 
@@ -124,14 +136,14 @@ def weightless_completions_do_not_count(strategy: Strategy) -> None:
     for table in price_tables():
         weightless = jnp.isneginf(table.log_weights)
         other = PriceTable(jnp.where(weightless[:, None], 1e3, table.prices), table.log_weights, table.log_density)
-        scores, changed = strategy.scores(table), strategy.scores(other)
+        scores, changed = _scores(strategy, table), _scores(strategy, other)
         hold(close(scores, changed), 2, f"weightless completions moved {strategy} by {(changed - scores).tolist()}.")
 
 
 def never_claims_more_when_careful(bold_to_careful: Sequence[Strategy]) -> None:
     """Law 3: on the same completions the claimed reward never rises as c falls or risk shrinks."""
     for table in price_tables():
-        claims = [strategy.scores(table) for strategy in bold_to_careful]
+        claims = [_scores(strategy, table) for strategy in bold_to_careful]
         for bold, careful, strategy in zip(claims, claims[1:], bold_to_careful[1:], strict=False):
             slack = 1e-5 * jnp.max(jnp.abs(table.prices))
             hold(
@@ -147,7 +159,7 @@ def c_near_one_is_imputation() -> None:
         density = table.log_density.at[0].add(0.01)
         alone = PriceTable(table.prices, table.log_weights, density)
         hold(
-            jnp.array_equal(Conservative(c=0.9999).scores(alone), Imputation().scores(alone)),
+            jnp.array_equal(_scores(Conservative(c=0.9999), alone), _scores(Imputation(), alone)),
             3,
             "Conservative(c=0.9999) does not score as Imputation() does.",
         )

@@ -167,11 +167,15 @@ def price_table(
     observed: Bool[Array, " attribute"],
     uniforms: Array,
     literal: bool,
+    doubt: bool = True,
 ) -> tuple[Completions, PriceTable]:
-    """The heart: complete one record, price every action on each completion (mean over members) or each type."""
+    """The heart: complete one record, price every action on each completion (mean over members) or each type.
+
+    doubt: whether it is said how far prices may be off, which takes longer than the prices; types always say so.
+    """
     if isinstance(model, HasTypes) and not literal:
         return model.by_type(model.complete(values, observed, uniforms, literal))
-    return price_draws(model, values, observed, uniforms, literal)
+    return price_draws(model, values, observed, uniforms, literal, doubt)
 
 
 def price_draws(
@@ -180,10 +184,11 @@ def price_draws(
     observed: Bool[Array, " attribute"],
     uniforms: Array,
     literal: bool,
+    doubt: bool = True,
 ) -> tuple[Completions, PriceTable]:
     """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
-    table = price_completions(model, completions.values, completions.log_weights, completions.log_density)
+    table = price_completions(model, completions.values, completions.log_weights, completions.log_density, doubt)
     return completions, table if literal else averaged(model, values, observed, table, table.expected)
 
 
@@ -222,6 +227,7 @@ def priced_and_examined(
     values: Float[Array, " attribute"],
     observed: Bool[Array, " attribute"],
     uniforms: Array,
+    doubt: bool = True,
 ) -> tuple[Completions, PriceTable]:
     """As `price_draws`, for who does not decide by densities: these are computed for some completions only.
 
@@ -232,7 +238,7 @@ def priced_and_examined(
     drawn = model.draws(values, observed, uniforms)
     candidates, count, members = drawn.candidates, drawn.log_weights.shape[0], drawn.centres.shape[0]
     unknown = jnp.full(count + members, jnp.nan)
-    priced = price_completions(model, candidates, jnp.full(count + members, -jnp.inf), unknown)
+    priced = price_completions(model, candidates, jnp.full(count + members, -jnp.inf), unknown, doubt)
     priced = averaged(model, values, observed, priced, jnp.exp(drawn.log_weights) @ priced.prices[:count])
     lowest = jax.lax.top_k(-priced.prices[:count].T, max(LOWEST // priced.prices.shape[1], 1))[1].reshape(-1)
     representative = resampled(jnp.exp(drawn.log_weights), REPRESENTATIVE)
@@ -259,16 +265,23 @@ def price_completions(
     values: Float[Array, "completion attribute"],
     log_weights: Float[Array, " completion"],
     log_density: Float[Array, " completion"],
+    doubt: bool = True,
 ) -> PriceTable:
-    """Price every action on each completion: the members' mean, and how far it may be off."""
+    """Price every action on each completion: the members' mean and, with `doubt`, how far it may be off."""
     prices = model.prices(values)
-    doubt = jnp.var(prices, axis=1, ddof=1) if model.members > 1 else None
-    noise = None
-    if isinstance(model, HasDoubt):
-        within = jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1)
-        doubt, noise = within if doubt is None else within + doubt, jax.vmap(model.noise)(values)
-    doubt = None if doubt is None else jnp.sqrt(doubt)
-    return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, doubt, noise)
+    noise = jax.vmap(model.noise)(values) if isinstance(model, HasDoubt) else None
+    off = jnp.sqrt(_variance(model, values, prices)) if doubt and _knows_doubt(model) else None
+    return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, off, noise)
+
+
+def _knows_doubt(model: Model) -> bool:
+    return model.members > 1 or isinstance(model, HasDoubt)
+
+
+def _variance(model: Model, values: Array, prices: Array) -> Float[Array, "completion action"]:
+    """How far the members are apart, and what each leaves open."""
+    apart = jnp.var(prices, axis=1, ddof=1) if model.members > 1 else jnp.zeros(())
+    return apart + jnp.mean(jax.vmap(model.own_doubt)(values) ** 2, axis=1) if isinstance(model, HasDoubt) else apart
 
 
 def pool(log_weights: Float[Array, "member sample"]) -> Float[Array, " draw"]:

@@ -1,7 +1,7 @@
 """Pricing: records completed and every action priced on each completion, in chunks of fixed size."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -171,18 +171,10 @@ def _completed(
     def one(values: Array, observed: Array) -> tuple[Completions, PriceTable]:
         if examined:
             assert isinstance(model, HasDraws)
-            completions, table = priced_and_examined(model, values, observed, uniforms)
-        else:
-            completions, table = price_table(model, values, observed, uniforms, literal)
-        # the doubt of every price is expensive; where nobody asks for it the compiler leaves it out
-        return completions, table if doubt or isinstance(model, HasTypes) else _without_doubt(table)
+            return priced_and_examined(model, values, observed, uniforms, doubt)
+        return price_table(model, values, observed, uniforms, literal, doubt)
 
     return jax.vmap(one)(values, observed)
-
-
-def _without_doubt(table: PriceTable) -> PriceTable:
-    examined = None if table.examined is None else _without_doubt(table.examined)
-    return replace(table, doubt=None, examined=examined)
 
 
 @compiled
@@ -203,4 +195,4 @@ def _plausible(plausible: PlausibleSet, tables: PriceTable) -> tuple[Array, Arra
 def _searched(
     model: Model, search: Search, cells: MovableCells, caution: Caution, observed: Array, *completed: Any
 ) -> tuple[Completions, PriceTable]:
-    return jax.vmap(lambda *record: search_worst(model, search, cells, caution, *record))(observed, *completed)
+    return search_worst(model, search, cells, caution, observed, *completed)

@@ -5,7 +5,8 @@ set they were drawn from. What the search finds joins the completions with no we
 and the worst case can only become worse.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -101,68 +102,91 @@ def search_worst(
     search: Search,
     cells: MovableCells,
     caution: Caution,
-    observed: Bool[Array, " attribute"],
+    observed: Bool[Array, "row attribute"],
     completions: Completions,
     table: PriceTable,
-    inside: Bool[Array, " completion"],
-    edge: Float[Array, ""],
+    inside: Bool[Array, "row completion"],
+    edge: Float[Array, " row"],
 ) -> tuple[Completions, PriceTable]:
-    """Add, for every action, the worst plausible record that was found (one record with gaps; vmap for many).
+    """Add, for every action, the worst plausible record that was found.
 
-    `inside` marks the plausible completions and `edge` is the log-density down to which others would be. Where x̂ is
-    alone nothing else is weighed, and so nothing is searched: as c goes to 1 the advice stays that of x̂.
+    For many records with gaps, so that the loops over steps stand outside of `vmap`: inside, they would be traced anew
+    for every level of it. `inside` marks the plausible completions and `edge` is the log-density down to which others
+    would be. Where x̂ is alone nothing else is weighed, and so nothing is searched: as c goes to 1 the advice stays that
+    of x̂.
     """
-    others = inside & (completions.log_density < completions.log_density[0])
-    edge = jnp.where(jnp.any(others), edge, jnp.inf)
-    landscape = _Landscape.of(model, caution, observed, cells, completions, edge, table.shift)
-    prices = caution.outcome(table).prices
-    starts = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[: search.starts].T
+    others = inside & (completions.log_density < completions.log_density[:, :1])
+    edge = jnp.where(jnp.any(others, axis=1), edge, jnp.inf)
+    grounds = jax.vmap(lambda *record: _Ground.of(cells, *record))(observed, completions, edge, table.shift)
+    prices = jax.vmap(lambda one: caution.outcome(one).prices)(table)
+    points, actions = jax.vmap(lambda *record: _starts(search.starts, *record))(inside, prices, completions)
 
-    def from_start(action: Array, start: Array) -> _Point:
-        # with fewer plausible completions than starts a walker would begin outside: x̂ always belongs
-        begin = jnp.where(inside[start], start, 0)
-        reach = jnp.float32(FIRST_STEP)
-        first = _Point(completions.values[begin], prices[begin, action], completions.log_density[begin], reach)
-        return landscape.walk(first, action, search.steps)
+    def each(function: Callable[..., Any]) -> Callable[..., Any]:
+        """For every walker of every record."""
 
-    ends = jax.vmap(lambda action, rows: jax.vmap(lambda start: from_start(action, start))(rows))(
-        jnp.arange(prices.shape[1]), starts
-    )
-    best = jnp.argmin(ends.price, axis=1)
-    values = jnp.take_along_axis(ends.values, best[:, None, None], axis=1)[:, 0]
-    density = jnp.take_along_axis(ends.log_density, best[:, None], axis=1)[:, 0]
-    return _joined(model, completions, table, values, density)
+        def of_record(ground: _Ground, actions: Array, *of_walkers: Any) -> Any:
+            landscape = _Landscape(model, caution, cells, ground)
+            return jax.vmap(lambda action, *own: function(landscape, action, *own))(actions, *of_walkers)
+
+        return lambda *of_walkers: jax.vmap(of_record)(grounds, actions, *of_walkers)
+
+    def step(points: _Point, _: None) -> tuple[_Point, None]:
+        """To the lowest plausible record that is found, downhill or with a level switched; or stay."""
+        ways = each(_Landscape.ways)(points)
+
+        def look(best: tuple[_Point, Array], switched: Array) -> tuple[tuple[_Point, Array], None]:
+            return each(_Landscape.look)(ways.ray, switched, *best), None
+
+        # first all along the ray, then closely where it should leave the plausible set; one program for both
+        along = jnp.broadcast_to(jnp.array(ALONG), (*actions.shape, len(ALONG)))
+        lowest, _ = jax.lax.scan(look, (points, along), jnp.moveaxis(ways.switched, 2, 0))[0]
+        changed = jnp.where(lowest.price < points.price, AFTER_SUCCESS, AFTER_FAILURE)
+        return lowest._replace(reach=changed * points.reach), None
+
+    ends = jax.lax.scan(step, points, None, length=search.steps)[0]
+    return jax.vmap(lambda *record: _joined(model, search.starts, *record))(completions, table, ends)
 
 
-class _Landscape(eqx.Module):
-    """The price of one record's completions and the edge of what is plausible.
+def _starts(
+    starts: int,
+    inside: Bool[Array, " completion"],
+    prices: Float[Array, "completion action"],
+    completions: Completions,
+) -> tuple["_Point", Int[Array, " walker"]]:
+    """The walkers of a record: for every action, at its worst plausible completions; and the actions."""
+    rows = jnp.argsort(jnp.where(inside[:, None], prices, jnp.inf), axis=0)[:starts].T.reshape(-1)
+    # with fewer plausible completions than starts a walker would begin outside: x̂ always belongs
+    rows = jnp.where(inside[rows], rows, 0)
+    actions = jnp.repeat(jnp.arange(prices.shape[1]), starts)
+    reach = jnp.full(rows.shape, FIRST_STEP)
+    return _Point(completions.values[rows], prices[rows, actions], completions.log_density[rows], reach), actions
+
+
+class _Ground(NamedTuple):
+    """What the search knows of one record.
 
     spread: how each completion's free numbers differ from their mean, times the root of its weight.
     brings_along: how far the numbers of completions with a level lie from the mean of all; zero where none has it.
     """
 
-    model: Model
-    caution: Caution
     observed: Bool[Array, " attribute"]
-    cells: MovableCells
-    completions: Completions
+    likely: Float[Array, " attribute"]
+    evidence: Float[Array, " member"] | None
     edge: Float[Array, ""]
+    shift: Float[Array, " action"] | None
     free: Bool[Array, " attribute"]
     spread: Float[Array, "completion attribute"]
     brings_along: Float[Array, "switch attribute"]
-    shift: Float[Array, " action"] | None
 
     @classmethod
     def of(
         cls,
-        model: Model,
-        caution: Caution,
-        observed: Bool[Array, " attribute"],
         cells: MovableCells,
+        observed: Bool[Array, " attribute"],
         completions: Completions,
         edge: Float[Array, ""],
         shift: Float[Array, " action"] | None,
-    ) -> "_Landscape":
+    ) -> "_Ground":
         values, weights = completions.values, jnp.exp(completions.log_weights)
         free, mean = jnp.asarray(cells.free) & ~observed, weights @ values
         spread = jnp.where(free[None, :], values - mean[None, :], 0.0) * jnp.sqrt(weights)[:, None]
@@ -173,17 +197,34 @@ class _Landscape(eqx.Module):
             total = jnp.sum(share, axis=0)[:, None]
             apart = share.T @ values / jnp.maximum(total, 1e-9) - mean[None, :]
             brings_along = jnp.where(free[None, :] & (total > 0), apart, 0.0)
-        return cls(model, caution, observed, cells, completions, edge, free, spread, brings_along, shift)
+        return cls(observed, values[0], completions.evidence, edge, shift, free, spread, brings_along)
+
+
+class _Ways(NamedTuple):
+    """Where a walker may go: along a ray from a centre to an aim, or with a level switched, for each of two looks."""
+
+    ray: tuple[Float[Array, " attribute"], Float[Array, " attribute"]]
+    switched: Float[Array, "look tried attribute"]
+
+
+class _Landscape(NamedTuple):
+    """The price of one record's completions and the edge of what is plausible."""
+
+    model: Model
+    caution: Caution
+    cells: MovableCells
+    ground: _Ground
 
     def prices(self, values: Float[Array, "tried attribute"], action: Array) -> Float[Array, " tried"]:
         nothing = jnp.zeros(values.shape[0])
-        table = _shifted(price_completions(self.model, values, nothing, nothing), self.shift)
+        table = price_completions(self.model, values, nothing, nothing, bool(self.caution.doubt))
+        table = _shifted(table, self.ground.shift)
         return self.caution.outcome(table).prices[:, action]
 
     def log_density(self, values: Float[Array, "tried attribute"]) -> Float[Array, " tried"]:
         assert isinstance(self.model, HasDensity)  # the policy has checked
-        assert self.completions.evidence is not None
-        return self.model.log_density(values, self.completions.evidence)
+        assert self.ground.evidence is not None
+        return self.model.log_density(values, self.ground.evidence)
 
     def within(self, values: Float[Array, "tried attribute"]) -> Float[Array, "tried attribute"]:
         """The nearest records that can occur."""
@@ -191,53 +232,45 @@ class _Landscape(eqx.Module):
         if not isinstance(self.model, HasLimits):
             return bounded
         possible = self.model.possible_record
-        return jax.vmap(lambda one: possible(one, self.observed))(bounded)
+        return jax.vmap(lambda one: possible(one, self.ground.observed))(bounded)
 
-    def walk(self, point: _Point, action: Array, steps: int) -> _Point:
-        """Each step goes to the lowest plausible record it finds, downhill or with a level switched; or stays."""
+    def ways(self, action: Array, point: _Point) -> _Ways:
+        return _Ways(self._downhill(point, action), self._switched(point, action))
 
-        def step(point: _Point, _: None) -> tuple[_Point, None]:
-            centre, aim = self._downhill(point, action)
-            switched = self._switched(point, action)
-
-            def look(best: tuple[_Point, Array], switched: Array) -> tuple[tuple[_Point, Array], None]:
-                lowest, shares = best
-                ray = self.within(centre[None, :] + jnp.outer(shares, aim - centre))
-                tried = jnp.concatenate([ray, switched])
-                density = self.log_density(tried)
-                lowest = self._lowest(lowest, tried, density, action)
-                return (lowest, self._near_edge(shares, density[: shares.size])), None
-
-            # first all along the ray, then closely where it should leave the plausible set; one program for both
-            lowest = jax.lax.scan(look, (point, jnp.array(ALONG)), switched)[0][0]
-            changed = jnp.where(lowest.price < point.price, AFTER_SUCCESS, AFTER_FAILURE)
-            return lowest._replace(reach=changed * point.reach), None
-
-        return jax.lax.scan(step, point, None, length=steps)[0]
+    def look(
+        self, action: Array, ray: tuple[Array, Array], switched: Array, lowest: _Point, shares: Array
+    ) -> tuple[_Point, Array]:
+        """The lowest plausible record seen so far, and where to look next on the ray."""
+        centre, aim = ray
+        tried = jnp.concatenate([self.within(centre[None, :] + jnp.outer(shares, aim - centre)), switched])
+        density = self.log_density(tried)
+        return self._lowest(lowest, tried, density, action), self._near_edge(shares, density[: shares.size])
 
     def _lowest(self, point: _Point, tried: Array, density: Array, action: Array) -> _Point:
-        prices = jnp.where(density >= self.edge, self.prices(tried, action), jnp.inf)
+        prices = jnp.where(density >= self.ground.edge, self.prices(tried, action), jnp.inf)
         best = jnp.argmin(prices)
         better = _Point(tried[best], prices[best], density[best], point.reach)
         return jax.tree.map(lambda new, old: jnp.where(prices[best] < point.price, new, old), better, point)
 
     def _near_edge(self, shares: Array, density: Array) -> Array:
         """Shares of the way around the plausible set's end: along a ray the log-density is near a parabola."""
-        outside = jnp.argmax(density < self.edge)  # the first; 0, the centre, where none is
+        edge = self.ground.edge
+        outside = jnp.argmax(density < edge)  # the first; 0, the centre, where none is
         depth = jnp.maximum(density[0] - density[outside], 1e-6)
-        end = shares[outside] * jnp.sqrt(jnp.maximum(density[0] - self.edge, 0.0) / depth)
+        end = shares[outside] * jnp.sqrt(jnp.maximum(density[0] - edge, 0.0) / depth)
         return jnp.where(outside > 0, end, 1.0) * jnp.array(AROUND)
 
     def _downhill(self, point: _Point, action: Array) -> tuple[Array, Array]:
         """The middle of the plausible set, and a gradient step of the missing numbers to be drawn back towards it."""
         if not self.cells.numbers:
             return point.values, point.values
+        free, spread = self.ground.free, self.ground.spread
         slope = jax.grad(lambda values: self.prices(values[None], action)[0])(point.values)
-        slope = jnp.where(self.free, slope, 0.0)
+        slope = jnp.where(free, slope, 0.0)
         # Σ·slope with Σ the weighted covariance of the completions; never formed, so many gaps cost little
-        down = self.spread.T @ (self.spread @ slope) + 1e-4 * slope
+        down = spread.T @ (spread @ slope) + 1e-4 * slope
         aim = point.values - point.reach * down / jnp.sqrt(jnp.maximum(slope @ down, 1e-20))
-        return jnp.where(self.free, self._centre(point.values), point.values), aim
+        return jnp.where(free, self._centre(point.values), point.values), aim
 
     def _switched(self, point: _Point, action: Array) -> Float[Array, "look tried attribute"]:
         """The lowest records with one missing cell of a discrete kind at another level, for each of the two looks."""
@@ -246,10 +279,10 @@ class _Landscape(eqx.Module):
             return jnp.zeros((2, 0, values.size))
         attribute, level = self.cells.switch_arrays
         here = values[attribute] == level
-        may_switch = ~self.observed[attribute] & ~here
+        may_switch = ~self.ground.observed[attribute] & ~here
         # the numbers that go with the old level are exchanged for those that go with the new one
-        old = self.brings_along[self.cells.current(here)]
-        moved = jnp.where(self.free[None, :], self.brings_along - old, 0.0)
+        brings_along = self.ground.brings_along
+        moved = jnp.where(self.ground.free[None, :], brings_along - brings_along[self.cells.current(here)], 0.0)
         candidates = jnp.where(attribute[:, None] == np.arange(values.size)[None, :], level[:, None], values[None, :])
         candidates = jnp.where(may_switch[:, None], self.within(candidates + moved), values[None, :])
         prices = jnp.where(may_switch, self.prices(candidates, action), jnp.inf)
@@ -258,12 +291,12 @@ class _Landscape(eqx.Module):
 
     def _centre(self, values: Float[Array, " attribute"]) -> Float[Array, " attribute"]:
         """The likely numbers beside these levels: x̂, moved by what each level that differs from x̂'s brings along."""
-        likely = self.completions.values[0]
+        likely = self.ground.likely
         if not self.cells.switches:
             return likely
         attribute, level = self.cells.switch_arrays
         sign = jnp.where(values[attribute] == level, 1.0, 0.0) - jnp.where(likely[attribute] == level, 1.0, 0.0)
-        return likely + sign @ self.brings_along
+        return likely + sign @ self.ground.brings_along
 
 
 def _shifted(table: PriceTable, shift: Float[Array, " action"] | None) -> PriceTable:
@@ -271,12 +304,13 @@ def _shifted(table: PriceTable, shift: Float[Array, " action"] | None) -> PriceT
 
 
 def _joined(
-    model: Model, completions: Completions, table: PriceTable, values: Array, density: Float[Array, " action"]
+    model: Model, starts: int, completions: Completions, table: PriceTable, ends: _Point
 ) -> tuple[Completions, PriceTable]:
-    """Found records behind the draws, with no weight; none counts as denser than x̂."""
+    """The worst records of every action behind the draws, with no weight; none counts as denser than x̂."""
+    best = jnp.argmin(ends.price.reshape(-1, starts), axis=1) + starts * np.arange(table.prices.shape[1])
+    values, density = ends.values[best], jnp.minimum(ends.log_density[best], completions.log_density[0])
     nothing = jnp.full(density.shape, -jnp.inf)
-    density = jnp.minimum(density, completions.log_density[0])
-    more = _shifted(price_completions(model, values, nothing, density), table.shift)
+    more = _shifted(price_completions(model, values, nothing, density, table.doubt is not None), table.shift)
 
     def both(drawn: Array | None, added: Array | None) -> Array | None:
         return None if drawn is None or added is None else jnp.concatenate([drawn, added])
