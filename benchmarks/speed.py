@@ -31,7 +31,7 @@ from experiments.rivals.actions import Boosting, ChainedImputation, Forest, Logg
 from prudent.models import FeatureLoss, PartialVAE
 from prudent.networks import Training, layout_of, quasi_random, train
 from prudent.show import Picture, Series, scatter_lines
-from prudent.table import Column, Schema
+from prudent.table import Column, Encoded, Log, Schema
 
 SHAPES: dict[str, tuple[Shape, int]] = {
     "14 columns × 4000 rows, 4 actions": (NARROW, 4000),
@@ -82,7 +82,7 @@ def fit_and_advise(shape: Shape, rows: int, model: str) -> dict[str, float]:
         times[name] = time.perf_counter() - start
     assert fitted is not None
     fitted.save(model)
-    times["fit memory"] = _memory()
+    times["rounds"], times["fit memory"] = fitted.report.rounds, _memory()
     cases = shape.sample(ADVISED, 2).cases()
     expected, careful = fitted.policy(), fitted.policy(prudent.Conservative(risk=0.05))
     times["first advice"] = _seconds(lambda: expected.recommend(cases))
@@ -110,12 +110,18 @@ def _first_case(model: str, cache: str) -> None:
     subprocess.run([sys.executable, "-c", _FIRST_CASE, model], env=environment, check=True, capture_output=True)
 
 
-def rivals(shape: Shape, rows: int) -> dict[str, dict[str, float]]:
-    log, cases = shape.sample(rows, 1).log(), shape.sample(ADVISED, 2)
-    encoded = log.schema.encode(cases.cases())
-    values, asked = (np.where(part.observed, part.values, np.nan) for part in (log.encoded, encoded))
+def _with_nan(encoded: Encoded) -> np.ndarray:
+    return np.where(encoded.observed, encoded.values, np.nan)
+
+
+def _for_rivals(log: Log) -> LoggedDecisions:
     labelled = np.array([column.likelihood == "categorical" for column in log.schema.columns])
-    logged = LoggedDecisions.of(values, labelled, log.actions, log.rewards, len(log.action_labels))
+    return LoggedDecisions.of(_with_nan(log.encoded), labelled, log.actions, log.rewards, len(log.action_labels))
+
+
+def rivals(shape: Shape, rows: int) -> dict[str, dict[str, float]]:
+    log = shape.sample(rows, 1).log()
+    logged, asked = _for_rivals(log), _with_nan(log.schema.encode(shape.sample(ADVISED, 2).cases()))
     times = {}
     for name, rival in RIVALS.items():
         start = time.perf_counter()
@@ -157,15 +163,18 @@ def where_time_goes(shape: Shape, rows: int) -> dict[str, float]:
 
 
 def growth(shape: Shape, rows: int) -> dict[str, float]:
+    """A compiled fit, its memory, and advice; gradient boosting beside it."""
     log = shape.sample(rows, 1).log()
     prudent.CausalPVAE(training=Training(rounds=1)).fit(log, progress=False)  # compiles
     start = time.perf_counter()
     fitted = prudent.CausalPVAE().fit(log, progress=False)
-    times = {"fit": time.perf_counter() - start, "memory": _memory()}
+    times = {"fit": time.perf_counter() - start, "memory": _memory(), "rounds": fitted.report.rounds}
     cases = shape.sample(1024, 2).cases()
     policy = fitted.policy()
     policy.recommend(cases)
-    return times | {"rows/s": 1024 / min(_seconds(lambda: policy.recommend(cases)) for _ in range(2))}
+    times["rows/s"] = 1024 / min(_seconds(lambda: policy.recommend(cases)) for _ in range(2))
+    logged = _for_rivals(log)
+    return times | {"boosting": _seconds(lambda: RIVALS["gradient boosting"].fit(logged, seed=0))}
 
 
 def commands() -> dict[str, float]:
@@ -334,11 +343,19 @@ def _parts_table(stored: Stored) -> Table:
 
 def _growth_table(stored: Stored) -> Table:
     rows = [
-        (f"{at} {name}", f"{own['fit']:.1f} s", f"{own['rows/s']:,.0f}", f"{own['memory']:,.0f} MiB")
+        (
+            f"{int(at):,} {name}" if at.isdigit() else f"{at} {name}",
+            f"{own['fit']:.1f} s",
+            f"{own['rounds']}",
+            f"{own['boosting']:.1f} s",
+            f"{own['rows/s']:,.0f}",
+            f"{own['memory']:,.0f} MiB",
+        )
         for name, steps in stored["cpu"]["growth"].items()
         for at, own in steps.items()
     ]
-    return Table(("10 numbers, 3 actions, but", "fit", "rows/s", "memory"), rows, "growth")
+    header = ("10 numbers, 3 actions, but", "fit", "rounds", "gradient boosting", "rows/s", "memory")
+    return Table(header, rows, "growth")
 
 
 def _command_table(stored: Stored) -> Table:
@@ -349,16 +366,21 @@ def _command_table(stored: Stored) -> Table:
     return Table(("command, empty caches", "time"), rows, "commands")
 
 
+def _fits_by(stored: Stored, what: str, x_label: str, title: str) -> Picture:
+    steps = stored["cpu"]["growth"][what].items()
+    series = [
+        Series(name, [(float(at), own[which]) for at, own in steps])
+        for name, which in (("prudent, compiled before", "fit"), ("gradient boosting", "boosting"))
+    ]
+    return scatter_lines(series, x_label, "seconds", title, log_x=True)
+
+
 def _by_rows(stored: Stored) -> Picture:
-    steps = stored["cpu"]["growth"]["rows"].items()
-    series = [Series("a fit", [(float(at), own["fit"]) for at, own in steps])]
-    return scatter_lines(series, "rows of the log", "seconds", "A fit takes hardly longer with more rows", log_x=True)
+    return _fits_by(stored, "rows", "rows of the log", "How long a fit takes, by the rows of the log")
 
 
 def _by_columns(stored: Stored) -> Picture:
-    steps = stored["cpu"]["growth"]["columns"].items()
-    series = [Series("a fit", [(float(at), own["fit"]) for at, own in steps])]
-    return scatter_lines(series, "columns", "seconds", "A fit by the number of columns", log_x=True)
+    return _fits_by(stored, "columns", "columns", "How long a fit takes, by the columns of the log")
 
 
 BENCHMARK = Benchmark(

@@ -12,8 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.experimental import pallas
-from jax.experimental.pallas import triton
 from jaxtyping import Array, Float, Int
 
 PIECES = 3
@@ -41,6 +39,10 @@ def fused(
 
     first: the block where each action begins, and the number of blocks.
     """
+    # here, since it takes longer to import than a model to load
+    from jax.experimental import pallas
+    from jax.experimental.pallas import triton
+
     # the constant is one more statistic
     asked = jnp.concatenate([queries, jnp.ones((queries.shape[0], 1))], axis=1)
     coefficients = jnp.concatenate([keys, jnp.maximum(constants, LOWEST)[..., None]], axis=2)
@@ -75,6 +77,9 @@ def _one_tile(
 ) -> None:
     """One tile of queries with all rows of one action. All programs are with the same action at the same time, so that
     its keys are read from the cache."""
+    from jax.experimental import pallas
+    from jax.experimental.pallas import triton
+
     tile, action = pallas.program_id(0) % tiles, pallas.program_id(0) // tiles
     at_once, sums, parts = tops.shape[1] // tiles, values.shape[0], keys.shape[2] // WIDTH
     own = pallas.ds(tile * at_once, at_once)
