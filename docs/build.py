@@ -19,7 +19,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from benchmarks import attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search
+from benchmarks import attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search, speed
 from experiments.command import Files
 from experiments.ihdp import pictures as ihdp_pictures
 from experiments.ihdp import tables as ihdp_tables
@@ -32,7 +32,8 @@ from prudent.errors import InputProblem
 
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = [
-    module.BENCHMARK for module in (attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search)
+    module.BENCHMARK
+    for module in (attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search, speed)
 ]
 EXPERIMENTS: dict[str, tuple[Tables, Callable[[Path], Files]]] = {
     "ihdp": (ihdp_tables.TABLES, ihdp_pictures.files),

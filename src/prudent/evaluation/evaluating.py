@@ -1,6 +1,8 @@
 """Evaluate policies on logged decisions: the same rows, weights and prices for all, so that they can be compared."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 
@@ -86,13 +88,17 @@ def evaluate(
     instead = " Prices are cross-fitted on these rows instead of taken from the model." if prices is None else ""
     leaks = require_unseen(models, log, f"its policies look better there than they are.{instead}")
     threshold = None if below is None else log.sign * below
-    fitted = propensity_or_default(propensity, log, "evaluate").fit(log, seed)
+    learner = propensity_or_default(propensity, log, "evaluate")
     source = prices
     if prices is None and not leaks:
         source = _only_model(named, models)
     model = source if isinstance(source, FittedModel | CrossFitted) else None
     price_warnings = [] if model is None else check_priced(model, log)
-    decided, from_model = decisions(named, log, used, model, threshold)
+    with ThreadPoolExecutor(1) as beside:
+        # the learners use one core, and completing and pricing leave some of it idle
+        fitting = beside.submit(copy_context().run, learner.fit, log, seed)
+        decided, from_model = decisions(named, log, used, model, threshold)
+        fitted = fitting.result()
     if prices is None:
         priced = _with_learnt(from_model, log, threshold, seed)
     elif from_model is not None:

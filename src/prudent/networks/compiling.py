@@ -23,5 +23,19 @@ def use_compilation_cache() -> None:
     """Keep compiled programs between runs, unless the user has already chosen a place for them (or none)."""
     if jax.config.values["jax_compilation_cache_dir"] is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(base / "prudent" / "xla"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+        folder = base / "prudent" / "xla"
+        if _is_private(folder):
+            jax.config.update("jax_compilation_cache_dir", str(folder))
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+def _is_private(folder: Path) -> bool:
+    """Make a folder that nobody else can write to: what lies there is run. False where that cannot be had."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+            return False
+        folder.chmod(0o700)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""Compiled programs are kept where nobody else can put one."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from prudent.networks import compiling, use_compilation_cache
+
+
+@pytest.fixture
+def chosen(monkeypatch, tmp_path) -> dict[str, object]:
+    """What is set in JAX's configuration, while the user's cache is in a folder of the test's own."""
+    chosen: dict[str, object] = {"jax_compilation_cache_dir": None}
+    config = SimpleNamespace(values=chosen, update=chosen.__setitem__)
+    monkeypatch.setattr(compiling, "jax", SimpleNamespace(config=config))
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return chosen
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_folder_of_programs_is_the_users_alone(chosen, tmp_path: Path, exists: bool):
+    folder = tmp_path / "prudent" / "xla"
+    if exists:
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] == str(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_of_somebody_else_is_not_used(chosen, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 12_345)
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] is None
+
+
+def test_where_no_folder_can_be_made_programs_are_not_kept(chosen, tmp_path: Path):
+    (tmp_path / "prudent").write_text("not a folder")
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] is None
+
+
+def test_the_users_own_choice_stands(chosen):
+    chosen["jax_compilation_cache_dir"] = "/elsewhere"
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] == "/elsewhere"
