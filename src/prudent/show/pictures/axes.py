@@ -63,6 +63,8 @@ class Scale:
 
         >>> Scale.of_magnitudes([1.0, 800.0], 0.0, 100.0).labels
         ('1', '2', '5', '10', '20', '50', '100', '200', '500')
+        >>> Scale.of_magnitudes([0.1, 1e6], 0.0, 100.0).labels
+        ('0.1', '1', '10', '100', '1,000', '10,000', '100,000', '1,000,000')
         """
         low, high = math.log10(min(numbers)), math.log10(max(numbers))
         margin = 0.03 * (high - low) or 0.1
@@ -70,9 +72,8 @@ class Scale:
         powers = range(math.floor(low - margin), math.ceil(high + margin) + 1)
         ticks = [times * 10.0**power for power in powers for times in between]
         ticks = [tick for tick in ticks if low - margin <= math.log10(tick) <= high + margin]
-        return cls(
-            low - margin, high + margin, start, end, tuple(ticks), tuple(f"{tick:g}" for tick in ticks), "", True
-        )
+        labels = tuple(f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks)
+        return cls(low - margin, high + margin, start, end, tuple(ticks), labels, "", True)
 
     @classmethod
     def around(cls, numbers: Sequence[float], start: float, end: float, most: int = 7) -> "Scale":
