@@ -123,8 +123,8 @@ class Pricing:
         """Everything about one encoded record: its completions and all prices."""
         use_compilation_cache()
         # a table of one row, so that its program serves here too
-        one = jax.device_put((values[None], observed[None]))
-        completed = self._with_search(one[1], self._drawn(*one, False))
+        value, shown = jax.device_put((values[None], observed[None]))
+        completed = self._with_search(shown, self._drawn(value, shown, False))
         completions, table = jax.tree.map(lambda leaf: leaf[0], completed)
         if table.doubt is not None:
             return completions, table

@@ -130,7 +130,7 @@ def search_worst(
 
         return lambda *of_walkers: jax.vmap(of_record)(grounds, actions, *of_walkers)
 
-    def step(points: _Point, _: None) -> tuple[_Point, None]:
+    def step(points: _Point, _: Any) -> tuple[_Point, None]:
         """To the lowest plausible record that is found, downhill or with a level switched; or stay."""
         ways = each(_Landscape.ways)(points)
 
@@ -139,7 +139,7 @@ def search_worst(
 
         # first all along the ray, then closely where it should leave the plausible set; one program for both
         along = jnp.broadcast_to(jnp.array(ALONG), (*actions.shape, len(ALONG)))
-        lowest, _ = jax.lax.scan(look, (points, along), jnp.moveaxis(ways.switched, 2, 0))[0]
+        lowest = jax.lax.scan(look, (points, along), jnp.moveaxis(ways.switched, 2, 0))[0][0]
         changed = jnp.where(lowest.price < points.price, AFTER_SUCCESS, AFTER_FAILURE)
         return lowest._replace(reach=changed * points.reach), None
 

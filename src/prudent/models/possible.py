@@ -51,9 +51,8 @@ class Possible(eqx.Module):
 
     @classmethod
     def anything(cls, attributes: int) -> "Possible":
-        return cls(
-            *jax.device_put(tuple(np.full(attributes, end, np.float32) for end in (-np.inf, np.inf))), _stacked([])
-        )
+        low, high = jax.device_put([np.full(attributes, end, np.float32) for end in (-np.inf, np.inf)])
+        return cls(low, high, _stacked([]))
 
     @classmethod
     def blank(cls, attributes: int) -> "Possible":
@@ -67,10 +66,10 @@ class Possible(eqx.Module):
 
     @classmethod
     def of(cls, log: Log, seed: int = 0) -> "Possible":
-        low, high = _ranges(log.schema)
+        low, high = jax.device_put(_ranges(log.schema))
         sample = np.random.default_rng(seed).permutation(len(log))[:EXAMINED_ROWS]
         found = list(_related(log.schema, log.values[sample].astype(np.float64), log.observed[sample]))
-        return cls(*jax.device_put((low, high)), _stacked(found))
+        return cls(low, high, _stacked(found))
 
     def held(
         self, values: Float[Array, " attribute"], observed: Bool[Array, " attribute"]

@@ -37,7 +37,7 @@ ACCELERATED = 100
 MOST_GROUPS = 16
 """With more, one program for all members is faster: each of them is small."""
 
-STILL_LEARNING = 0.02
+STILL_LEARNING = 0.01
 """Nats for a held-out row that the criterion rises by in the second half of all rounds, where training goes on."""
 
 COMPILING = "compiling (10 to 30 s the first time)"
