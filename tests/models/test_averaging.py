@@ -1,4 +1,4 @@
-"""Prices as an average of network, trees and linear regression."""
+"""Prices as an average of network, trees, linear regression and Gaussian process."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +12,7 @@ import pytest
 
 import prudent
 from prudent.models.averaging.fitting import _shares
+from prudent.models.averaging.gaussian_process import Surface, usual
 from prudent.models.averaging.linear import Moments
 from prudent.models.averaging.trees import PATIENCE, TREES, Boosting, Table, grown_while_better
 from prudent.networks import layout_of, neighbour_mixing
@@ -84,6 +85,61 @@ def test_regression_has_slopes_for_all_and_for_each_action() -> None:
     np.testing.assert_allclose(alike.slopes[:, 0], alike.slopes[:, 1], atol=1e-3)
 
 
+def _smooth(seed: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Columns, of which the last says nothing, actions, rewards and the expected reward of each action."""
+    random = np.random.default_rng(seed)
+    columns = random.normal(size=(rows, 3)) * [1.0, 2.0, 1.0] + 1.0
+    expected = np.stack([np.sin(columns[:, 0]), 0.3 * columns[:, 1] + np.sin(columns[:, 0])], axis=1)
+    actions = random.integers(2, size=rows)
+    return columns, actions, expected[np.arange(rows), actions] + 0.2 * random.normal(size=rows), expected
+
+
+def test_the_search_for_strengths_follows_the_gradient_of_the_evidence() -> None:
+    columns, actions, rewards, _ = _smooth(0, 60)
+    surface, at, rows = Surface(columns, actions, rewards, np.eye(2)), usual(3) + 0.2, np.arange(50)
+    steps = 1e-5 * np.eye(len(at))
+    slopes = [(surface.loss(at + step, rows)[0] - surface.loss(at - step, rows)[0]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(surface.loss(at, rows)[1], slopes, rtol=1e-5, atol=1e-6)
+
+
+def test_a_process_with_all_rows_as_landmarks_is_exact() -> None:
+    columns, actions, rewards, _ = _smooth(0, 80)
+    alike = np.array([[1.0, 0.4], [0.4, 1.0]])
+    surface = Surface(columns, actions, rewards, alike)
+    strengths = surface.strengths()
+    linear, own_linear, smooth, own_smooth, noise = strengths.variances
+    places = surface.columns * np.exp(strengths.relevance)
+    near = np.exp(-0.5 * ((places[:, None] - places[None]) ** 2).sum(axis=2))
+
+    def prior(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        own = alike[left][:, right]
+        return (linear + own_linear * own) * (places @ places.T) + (smooth + own_smooth * own) * near + own + 0.1
+
+    known = prior(actions, actions) + noise * np.eye(80)
+    rows = [prior(np.full(80, action), actions) for action in (0, 1)]
+    wanted = np.stack([rewards.mean() + row @ np.linalg.solve(known, rewards - rewards.mean()) for row in rows], axis=1)
+    found = jax.vmap(surface.fit(strengths))(jnp.asarray(columns, jnp.float32))
+    np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_a_process_learns_curves_from_few_rows_and_which_columns_count() -> None:
+    columns, actions, rewards, _ = _smooth(0, 300)
+    surface = Surface(columns, actions, rewards, np.eye(2))
+    strengths = surface.strengths()
+    assert strengths.relevance[2] < strengths.relevance[0] - 1
+    fresh, _, _, expected = _smooth(1, 300)
+    found = np.asarray(jax.vmap(surface.fit(strengths))(jnp.asarray(fresh, jnp.float32)))
+    assert np.mean((found - expected) ** 2) < 0.05 * np.var(expected)
+
+
+def test_a_constant_column_and_many_rows_are_no_problem() -> None:
+    columns, actions, rewards, expected = _smooth(0, 1000)
+    columns[:, 2] = 7.0
+    surface = Surface(columns, actions, rewards, np.eye(2))
+    found = np.asarray(jax.vmap(surface.fit(surface.strengths()))(jnp.asarray(columns, jnp.float32)))
+    assert np.mean((found - expected) ** 2) < 0.05 * np.var(expected)
+
+
 def test_shares_go_to_who_predicts_held_out_rewards_and_are_equal_before_any() -> None:
     random = np.random.default_rng(0)
     truth = random.normal(size=2000)
@@ -107,8 +163,12 @@ def test_expected_rewards_are_the_average(fitted_causal: Any, cases: Any) -> Non
     model, encoded = fitted_causal.model, fitted_causal.schema.encode(cases)
     average, network = _predictions(fitted_causal, cases)
     layout = layout_of(fitted_causal.schema)
-    others = jax.vmap(lambda values, observed: jnp.stack(model.average.others(layout, values, observed)))(
-        jnp.asarray(encoded.values), jnp.asarray(encoded.observed)
+    policy, means = fitted_causal.policy(completions=16), []
+    for row in range(len(cases)):
+        completions, table = policy.pricing.detail(encoded.values[row], encoded.observed[row])
+        means.append(table.weights @ layout.cells(completions.values))
+    others = jax.vmap(lambda *record: jnp.stack(model.average.others(layout, *record)))(
+        jnp.asarray(encoded.values), jnp.asarray(encoded.observed), jnp.stack(means)
     )
     shares = np.asarray(model.average.shares)
     assert shares.sum() == pytest.approx(1, abs=1e-5)

@@ -146,9 +146,11 @@ class HasAverage(Protocol):
         self,
         values: Float[Array, " attribute"],
         observed: Bool[Array, " attribute"],
+        completed: Float[Array, "completion attribute"],
+        weights: Float[Array, " completion"],
         expected: Float[Array, " action"],
     ) -> Float[Array, " action"]:
-        """What to add to the prices of every completion, given their mean."""
+        """What to add to the prices of every completion, given the completions and the mean of the prices."""
         ...
 
 
@@ -189,18 +191,24 @@ def price_draws(
     """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
     table = price_completions(model, completions.values, completions.log_weights, completions.log_density, doubt)
-    return completions, table if literal else averaged(model, values, observed, table, table.expected)
+    if literal:
+        return completions, table
+    return completions, averaged(model, values, observed, completions.values, table.weights, table)
 
 
 def averaged(
     model: Model,
     values: Float[Array, " attribute"],
     observed: Bool[Array, " attribute"],
+    completed: Float[Array, "completion attribute"],
+    weights: Float[Array, " completion"],
     table: PriceTable,
-    expected: Float[Array, " action"],
 ) -> PriceTable:
-    """The prices of a record's completions, moved so that their mean is the average of all that the model predicts."""
-    shift = average_shift(model, values, observed, expected)
+    """The prices of a record's completions, moved so that their mean is the average of all that the model predicts.
+
+    The first rows of the table are those of `completed`; others have no weight.
+    """
+    shift = average_shift(model, values, observed, completed, weights, table.prices[: len(weights)])
     return table if shift is None else table.shifted(shift)
 
 
@@ -208,11 +216,13 @@ def average_shift(
     model: Model,
     values: Float[Array, " attribute"],
     observed: Bool[Array, " attribute"],
-    expected: Float[Array, " action"],
+    completed: Float[Array, "completion attribute"],
+    weights: Float[Array, " completion"],
+    prices: Float[Array, "completion action"],
 ) -> Float[Array, " action"] | None:
-    """What to add to the prices of a record's completions, whose mean is `expected`; None without an average."""
+    """What to add to the prices of a record's completions; None without an average."""
     if isinstance(model, HasAverage) and model.has_average:
-        return model.shift(values, observed, expected)
+        return model.shift(values, observed, completed, weights, weights @ prices)
     return None
 
 
@@ -239,7 +249,7 @@ def priced_and_examined(
     candidates, count, members = drawn.candidates, drawn.log_weights.shape[0], drawn.centres.shape[0]
     unknown = jnp.full(count + members, jnp.nan)
     priced = price_completions(model, candidates, jnp.full(count + members, -jnp.inf), unknown, doubt)
-    priced = averaged(model, values, observed, priced, jnp.exp(drawn.log_weights) @ priced.prices[:count])
+    priced = averaged(model, values, observed, drawn.values, jnp.exp(drawn.log_weights), priced)
     lowest = jax.lax.top_k(-priced.prices[:count].T, max(LOWEST // priced.prices.shape[1], 1))[1].reshape(-1)
     representative = resampled(jnp.exp(drawn.log_weights), REPRESENTATIVE)
     chosen = jnp.concatenate([representative, lowest, count + jnp.arange(members)])

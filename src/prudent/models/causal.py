@@ -103,12 +103,15 @@ class CausalModel(CausalGraphModel):
         self,
         values: Float[Array, " attribute"],
         observed: Bool[Array, " attribute"],
+        completed: Float[Array, "completion attribute"],
+        weights: Float[Array, " completion"],
         expected: Float[Array, " action"],
     ) -> Float[Array, " action"]:
         assert self.average is not None  # asked only of a model that has one
         layout = self.networks.shared.features.layout
         standardised = (expected - self.scale.location) / self.scale.scale
-        return self.scale.scale * self.average.shift(layout, values, observed, standardised)
+        mean = weights @ layout.cells(completed)
+        return self.scale.scale * self.average.shift(layout, values, observed, mean, standardised)
 
     def log_density(
         self, values: Float[Array, "... attribute"], evidence: Float[Array, " member"]
@@ -187,9 +190,9 @@ class CausalPVAE:
         moves the prices of its neighbours, unless the log contradicts it. The actions of the log must be numbers. None
         decides by rewards that were left out, where the actions are numbers.
     varying_noise: whether single rewards scatter around their price more for some records than for others.
-    prices: "averaged" averages the network's expected rewards with those of boosted trees and of linear regression,
-        which see the record with its gaps; held-out rewards decide the shares. "network" is the network alone, as are
-        models with types and those of more than 128 attributes.
+    prices: "averaged" averages the network's expected rewards with those of boosted trees and linear regression, which
+        see the record with its gaps, and of a Gaussian process; held-out rewards decide the shares. "network" is the
+        network alone, as are models with types and those of more than 128 attributes.
     propensity: (e.g. `Boosted()`) weights the reward's bound by its inverse. None weights all rows equally, which is
         right when the reward network is rich enough, and keeps the effective sample size at all rows.
     """
@@ -311,8 +314,9 @@ class CausalPVAE:
         if log.rewarded.sum() < FEWEST_AVERAGED or not len(held):
             return PriceAverage.blank(layout, actions).of_network(), alone
         judged, network = predictions.rows[held], predictions.expected[held]
-        fitted = np.setdiff1d(predictions.rows, judged)
-        beside = fit_beside(layout, data, (fitted, judged), actions, bool(self.ordered), seed)
+        rest = np.setdiff1d(np.arange(len(predictions.rows)), held)
+        rows, completed = ((own[rest], own[held]) for own in (predictions.rows, predictions.completed))
+        beside = fit_beside(layout, data, rows, completed, actions, bool(self.ordered), seed)
         average = fit_average(beside, network, data["action"][judged], data["reward"][judged])
         together = np.tensordot(np.asarray(average.shares, float), np.stack([network, *beside.judged]), axes=1)
         return average, together - network

@@ -44,10 +44,10 @@ def shares_in_words(shares: Sequence[float]) -> list[str]:
     """What held-out rewards decided about the average of prices; nothing where the network stands alone."""
     if shares[0] == 1:
         return []
-    network, trees, linear = (f"{float(share):.0%}" for share in shares)
+    network, trees, linear, process = (f"{float(share):.0%}" for share in shares)
     return [
-        f"Expected rewards are an average of the network ({network}), boosted trees ({trees}) and linear regression "
-        f"({linear}); held-out rewards decided the shares."
+        f"Expected rewards are an average of the network ({network}), boosted trees ({trees}), linear regression "
+        f"({linear}) and a Gaussian process ({process}); held-out rewards decided the shares."
     ]
 
 

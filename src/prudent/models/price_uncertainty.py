@@ -23,7 +23,8 @@ class RowPredictions(NamedTuple):
 
     rows: their numbers. features: the mean of the reward network's last layer, [member, row, feature]. variances: of
     the reward around its prediction, [member, row]. expected: the mean reward of every action, [row, action].
-    prices, noise, weights: of the action taken on every completion, [member, row, completion].
+    prices, noise, weights: of the action taken on every completion, [member, row, completion]. completed: the mean of
+    the completions, [row, cell].
     """
 
     rows: np.ndarray
@@ -33,6 +34,7 @@ class RowPredictions(NamedTuple):
     prices: np.ndarray
     noise: np.ndarray
     weights: np.ndarray
+    completed: np.ndarray
 
     def scores(self, places: np.ndarray, data: dict[str, np.ndarray], shift: np.ndarray) -> np.ndarray:
         """The normal scores of some rewards: where they lie in their predicted distributions, moved by `shift`."""
@@ -51,8 +53,8 @@ def row_predictions(networks: Members, data: dict[str, np.ndarray], log: Log, se
     """For the rows with a reward, or for many of them."""
     chosen, records, points = _some_rows(networks, data, np.flatnonzero(log.rewarded), seed)
     padded = _mean_features(networks, records, points)
-    features, variances, every, *taken = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
-    return RowPredictions(chosen, features, variances, every.mean(axis=0), *taken)
+    features, variances, every, *taken, cells = (np.asarray(array, np.float64)[:, : len(chosen)] for array in padded)
+    return RowPredictions._make((chosen, features, variances, every.mean(axis=0), *taken, cells.mean(axis=0)))
 
 
 def regression_uncertainty(
@@ -125,6 +127,6 @@ def _mean_features(networks: Members, records: dict[str, Array], points: Array) 
         noise = network.reward.noise(samples.cells)[:, record["action"]]
         variance = weights @ ((prices - weights @ prices) ** 2 + noise**2)
         mean = weights @ network.reward.hidden(samples.cells)
-        return mean, variance, weights @ every, prices, noise, weights
+        return mean, variance, weights @ every, prices, noise, weights, weights @ samples.cells
 
     return networks.each(lambda network: jax.lax.map(lambda record: row(network, record), records, batch_size=128))

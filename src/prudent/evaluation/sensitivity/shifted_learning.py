@@ -98,8 +98,8 @@ def _shifted(
     def one(values: Array, observed: Array, action: Array, reward: Array) -> tuple[Array, Array]:
         drawn = model.complete(values, observed, uniforms, False)
         moved = jax.vmap(lambda record: jnp.clip(record + jnp.where(observed, 0.0, shift), low, high))(drawn.values)
-        expected = jnp.exp(drawn.log_weights) @ jnp.mean(model.prices(drawn.values), axis=1)
-        by = average_shift(model, values, observed, expected)
+        unmoved = jnp.mean(model.prices(drawn.values), axis=1)
+        by = average_shift(model, values, observed, drawn.values, jnp.exp(drawn.log_weights), unmoved)
         prices = jnp.mean(model.prices(moved), axis=1) + (0.0 if by is None else by[None, :])
         noise = _noise(model, moved, action, spread)
         fit = -0.5 * ((reward - prices[:, action]) / noise) ** 2 - jnp.log(noise)

@@ -1,4 +1,5 @@
-"""Prices as an average: the network on completions, and trees and linear regression on the record with its gaps."""
+"""Prices as an average: the network on completions, trees and linear regression on the record with its gaps, and a
+Gaussian process on the mean of the completions."""
 
 from prudent.models.averaging.average import PriceAverage as PriceAverage
 from prudent.models.averaging.fitting import FEWEST_AVERAGED as FEWEST_AVERAGED

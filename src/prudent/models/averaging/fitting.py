@@ -1,4 +1,4 @@
-"""Fit the trees and the regression beside the network, and find the shares from held-out rewards."""
+"""Fit trees, regression and process beside the network, and find the shares from held-out rewards."""
 
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from prudent.models.averaging.average import PriceAverage
 from prudent.models.averaging.features import linear_features, tree_features
+from prudent.models.averaging.gaussian_process import GaussianProcess, Surface
 from prudent.models.averaging.linear import PRIORS, Linear, Moments
 from prudent.models.averaging.trees import Boosting, Table, Trees, grown_while_better
 from prudent.networks import Layout, bucket, compiled, neighbour_mixing
@@ -24,27 +25,32 @@ PRIOR_ROWS = 10.0
 
 
 class Rows(NamedTuple):
-    """Rows with a reward, as trees and regression see them; rewards are standardised."""
+    """Rows with a reward, as trees, regression and process see them; rewards are standardised."""
 
     asked: np.ndarray
     columns: np.ndarray
+    completed: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
     n_actions: int
 
     @classmethod
-    def of(cls, layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, count: int) -> "Rows":
+    def of(
+        cls, layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, completed: np.ndarray, count: int
+    ) -> "Rows":
+        """completed: the mean of the rows' completions, [row, cell]."""
         padded = np.resize(rows, bucket(len(rows)))
         both = _features(layout, *jax.device_put([data[name][padded] for name in ("values", "observed")]))
         asked, columns = (np.asarray(table)[: len(rows)] for table in both)
-        return cls(asked, columns.astype(np.float64), data["action"][rows], data["reward"][rows].astype(float), count)
+        actions, rewards = data["action"][rows], data["reward"][rows].astype(float)
+        return cls(asked, columns.astype(np.float64), completed, actions, rewards, count)
 
     def take(self, rows: np.ndarray) -> "Rows":
-        return Rows(self.asked[rows], self.columns[rows], self.actions[rows], self.rewards[rows], self.n_actions)
+        return Rows._make((*(array[rows] for array in self[:5]), self.n_actions))
 
     def followed_by(self, others: "Rows") -> "Rows":
-        asked, columns, actions, rewards = (np.concatenate(pair) for pair in zip(self[:4], others[:4], strict=True))
-        return Rows(asked, columns, actions, rewards, self.n_actions)
+        joined = (np.concatenate(pair) for pair in zip(self[:5], others[:5], strict=True))
+        return Rows._make((*joined, self.n_actions))
 
     @property
     def table(self) -> Table:
@@ -53,6 +59,10 @@ class Rows(NamedTuple):
     @property
     def moments(self) -> Moments:
         return Moments(self.columns, self.actions, self.rewards, self.n_actions)
+
+    def surface(self, mixing: np.ndarray | None) -> Surface:
+        alike = np.eye(self.n_actions) if mixing is None else mixing @ mixing.T
+        return Surface(self.completed, self.actions, self.rewards, alike)
 
 
 @compiled
@@ -63,25 +73,29 @@ def _features(layout: Layout, values: Array, observed: Array) -> tuple[Array, Ar
 class Beside(NamedTuple):
     """What was learnt beside the network: for the shares without the held-out rows, and then from all."""
 
-    judged: np.ndarray  # predictions of trees and regression for the held-out rows, [predictor, row, action]
+    judged: np.ndarray  # predictions of trees, regression and process for the held-out rows, [predictor, row, action]
     trees: Trees
     linear: Linear
+    process: GaussianProcess
 
 
 def fit_beside(
     layout: Layout,
     data: dict[str, np.ndarray],
     rows: tuple[np.ndarray, np.ndarray],
+    completed: tuple[np.ndarray, np.ndarray],
     count: int,
     ordered: bool,
     seed: int,
 ) -> Beside:
-    """Fit trees and regression to the first of `rows` to judge them by the second, and to both for use.
+    """Fit trees, regression and process to the first of `rows` to judge them by the second, and to both for use.
 
-    ordered: whether neighbouring actions are alike.
+    completed: the mean of the completions of these rows, [row, cell]. ordered: whether neighbouring actions are alike.
     """
     random = np.random.default_rng(seed)
-    learnt, held = (Rows.of(layout, data, part, count) for part in (random.permutation(rows[0])[:MOST_ROWS], rows[1]))
+    some = random.permutation(len(rows[0]))[:MOST_ROWS]
+    learnt = Rows.of(layout, data, rows[0][some], completed[0][some], count)
+    held = Rows.of(layout, data, rows[1], completed[1], count)
     table, judged = learnt.table, _binned(learnt.table.edges, held)
     fold = random.permutation(len(table.actions)) % FOLDS
     mixing = neighbour_mixing(count) if ordered else None
@@ -91,15 +105,29 @@ def fit_beside(
     of_trees = whole.grown_to(trees).predicted[trees]
     prior = _prior(learnt, fold)
     of_linear = _predicted(learnt.moments.fit(*prior), held.columns)
+    surface = learnt.surface(mixing)
+    strengths = surface.strengths()
+    of_process = _every_row(surface.fit(strengths), held.completed)
     everything = learnt.followed_by(held)
     final = Boosting(everything.table, seed, mixing).grown_to(trees).trees
-    return Beside(np.stack([of_trees, of_linear]), final, everything.moments.fit(*prior))
+    judged_rows = np.stack([of_trees, of_linear, of_process])
+    return Beside(judged_rows, final, everything.moments.fit(*prior), everything.surface(mixing).fit(strengths))
+
+
+def _every_row(process: GaussianProcess, completed: np.ndarray) -> np.ndarray:
+    padded = np.resize(completed, (bucket(len(completed)), completed.shape[1]))
+    return np.asarray(_processed(process, jax.device_put(padded)), float)[: len(completed)]
+
+
+@compiled
+def _processed(process: GaussianProcess, completed: Array) -> Array:
+    return jax.lax.map(process, completed, batch_size=128)
 
 
 def neighbours_alike(layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, count: int, seed: int) -> bool:
     """Whether trees that take neighbouring actions to be alike predict rewards better, of rows that were left out."""
     chosen = np.random.default_rng(seed).permutation(rows)[:MOST_COMPARED]
-    table = Rows.of(layout, data, chosen, count).table
+    table = Rows.of(layout, data, chosen, np.zeros((len(chosen), 0)), count).table
     fold = np.arange(len(chosen)) % FOLDS
     errors = [
         min(grown_while_better(_by_fold(table, fold, mixing, seed))) for mixing in (None, neighbour_mixing(count))
@@ -138,7 +166,7 @@ def fit_average(beside: Beside, network: np.ndarray, actions: np.ndarray, reward
     """The average with shares from held-out rows; network: its expected rewards there, [row, action]."""
     predictions = np.concatenate([network[None], beside.judged])[:, np.arange(len(actions)), actions]
     shares = _shares(predictions, rewards).astype(np.float32)
-    return PriceAverage(beside.trees, beside.linear, jax.device_put(shares))
+    return PriceAverage(beside.trees, beside.linear, beside.process, jax.device_put(shares))
 
 
 def _shares(predictions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
