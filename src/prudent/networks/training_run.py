@@ -114,11 +114,11 @@ class Run:
         """The best arrays of all members, and the criterion [round, member, part].
 
         Where the last round is still among the best, training goes on as often as it may: with a learning rate that
-        rises and falls anew, for twice as many rounds as before.
+        rises and falls anew, for twice as many rounds as before. Groups that have stopped before stay as they are.
         """
         rates, more = learning_rates(self.training, rounds), self.training.extensions
         self._until(rounds, rates, self.training.patience)
-        while more and self.training.seconds is None and self._still_learning():
+        while more and self.training.seconds is None and self._still_learning(rounds):
             longer = learning_rates(self.training, 2 * rounds)
             patience = max(self.training.patience, rounds)  # while the rate is high, nothing gets better
             rounds, rates, more = 3 * rounds, np.concatenate([rates, longer]), more - 1
@@ -129,9 +129,10 @@ class Run:
 
     def _until(self, rounds: int, rates: np.ndarray, patience: int) -> None:
         """Train until so many rounds are done, or a group has not improved for `patience` of them."""
-        pieces, begun = self.pieces, len(self.groups[0].history)
+        pieces, begun = self.pieces, max(len(group.history) for group in self.groups)
+        going_on = [group for group in self.groups if len(group.history) == begun]
         training: dict[Future[None], Group] = {}
-        with _workers(len(self.groups)) as begin:
+        with _workers(len(going_on)) as begin:
 
             def go_on(group: Group) -> None:
                 finished = group.pieces == rounds * pieces
@@ -139,13 +140,13 @@ class Run:
                 if not (finished or tired):
                     training[begin(self._piece, group, rates, pieces)] = group
 
-            calls = (rounds - begun) * pieces * len(self.groups)
+            calls = (rounds - begun) * pieces * len(going_on)
             for at in tracked(calls, "training further" if begun else "training"):
                 if at == 0 and not begun:
                     with working(COMPILING):
                         self._compile(rates, pieces)
                 if at == 0:
-                    for group in self.groups:
+                    for group in going_on:
                         go_on(group)
                     if not begun:
                         continue  # the first piece was run while compiling
@@ -156,12 +157,14 @@ class Run:
                 done.result()
                 go_on(group)
 
-    def _still_learning(self) -> bool:
-        """Whether the last part's criterion has risen in the second half of all rounds, on average over the members."""
-        history = self._history()[:, :, -1]
-        best = np.maximum.accumulate(history, axis=0)
-        risen = best[-1] - best[(len(best) - 1) // 2]
-        return len({len(group.history) for group in self.groups}) == 1 and float(np.mean(risen)) > STILL_LEARNING
+    def _still_learning(self, rounds: int) -> bool:
+        """Whether the last part's criterion has risen in the second half of all rounds, on average over the members
+        that were trained to the last of them."""
+        lasting = [np.stack(group.history)[:, :, -1] for group in self.groups if len(group.history) == rounds]
+        if not lasting:
+            return False
+        best = np.maximum.accumulate(np.concatenate(lasting, axis=1), axis=0)
+        return float(np.mean(best[-1] - best[(rounds - 1) // 2])) > STILL_LEARNING
 
     def _history(self) -> np.ndarray:
         longest = max(len(group.history) for group in self.groups)
