@@ -211,7 +211,8 @@ def _causal(shared: Any, part: Any) -> Model:
     networks = _single(arrays, shared)
     possible = Possible.anything(networks.shared.features.layout.attributes)
     known = jnp.zeros((1, ARMS, 1, 1))
-    return CausalModel(networks, RewardScale(*scale), possible, known, OutcomeCalibration.none())
+    nothing = OutcomeCalibration.none(known.shape[1])
+    return CausalModel(networks, RewardScale(*scale), possible, known, nothing, nothing)
 
 
 def _conditional(context: Any, part: Any) -> Model:

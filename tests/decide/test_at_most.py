@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import norm
 
 from prudent import AtMost, InputProblem, MaximumExpectedReward
 from prudent.checks import check_strategy
-from prudent.decide import OutcomeCalibration, PriceTable
+from prudent.decide import Circumstances, HeldOut, OutcomeCalibration, PriceTable
 from tests.conftest import visits
 
 PRICES = np.array([[0.0, 3.0, 1.0], [0.0, -3.0, 1.5], [0.0, 3.0, -1.0]])
@@ -56,7 +57,7 @@ def test_bolder_limits_never_score_a_choice_lower() -> None:
 
 
 def test_a_minimised_reward_and_costs_mean_the_same_disaster() -> None:
-    known = OutcomeCalibration.none()
+    known = OutcomeCalibration.none(3)
     table = _table(0.3)
     plain = AtMost(0.1, below=-2.0, calibration=known)
     mirrored = AtMost(0.1, below=2.0, sign=-1.0, calibration=known)
@@ -74,23 +75,64 @@ def _words() -> Any:
     return Comparison("a", "b", "1", "0")
 
 
+NOWHERE = Circumstances(jnp.zeros(1), jnp.zeros(1))
+
+
+def _held_out(scores: np.ndarray, actions: Any = None, expected: Any = None, opened: Any = None) -> HeldOut:
+    nothing = np.zeros(len(scores))
+    each = Circumstances(*(nothing if one is None else one for one in (expected, opened)))
+    return HeldOut(scores, np.zeros(len(scores), int) if actions is None else actions, each)
+
+
 @pytest.mark.parametrize(("spread", "shift"), [(1.0, 0.0), (2.0, 0.0), (0.5, 0.4), (1.0, -1.5)])
 def test_calibrated_probabilities_are_those_that_occur(spread: float, shift: float) -> None:
     random = np.random.default_rng(0)
     learnt, fresh = (shift + spread * random.normal(size=size) for size in (4000, 20_000))
-    calibration = OutcomeCalibration.of(learnt)
+    calibration = OutcomeCalibration.of(_held_out(learnt), 1)
     for predicted in (0.02, 0.05, 0.2, 0.5, 0.9):
         raw = float(norm.ppf(predicted))
         occurs = float((fresh < raw).mean())
-        claimed = float(ndtr(float(calibration(jnp.float32(raw)))))
+        claimed = float(ndtr(float(calibration(jnp.full(1, raw), NOWHERE)[0])))
         assert claimed == pytest.approx(occurs, abs=0.02)
     assert (np.diff(np.asarray(calibration.scores)) >= 0).all()
 
 
 def test_few_held_out_rows_hardly_move_the_model() -> None:
-    few = OutcomeCalibration.of(np.full(2, -3.0))
-    np.testing.assert_allclose(ndtr(np.asarray(few(jnp.float32(-1.645)))), 0.05, atol=0.07)
-    np.testing.assert_allclose(OutcomeCalibration.of(np.zeros(0)).scores, OutcomeCalibration.none().scores, atol=1e-3)
+    few = OutcomeCalibration.of(_held_out(np.full(2, -3.0)), 1)
+    np.testing.assert_allclose(ndtr(np.asarray(few(jnp.full(1, -1.645), NOWHERE))), 0.05, atol=0.09)
+    none = OutcomeCalibration.of(_held_out(np.zeros(0)), 1)
+    np.testing.assert_allclose(none(jnp.linspace(-7, 7, 1), NOWHERE), jnp.linspace(-7, 7, 1), atol=1e-5)
+
+
+def test_it_is_corrected_by_action_by_expected_outcome_and_by_gaps() -> None:
+    random = np.random.default_rng(0)
+
+    def drawn(size: int) -> HeldOut:
+        actions, expected, opened = random.integers(2, size=size), random.normal(size=size), random.random(size)
+        spread = np.exp(0.4 * actions - 0.3 * expected + 0.8 * (opened - 0.5))
+        return _held_out(-0.3 * actions + spread * random.normal(size=size), actions, expected, opened)
+
+    calibration, fresh = OutcomeCalibration.of(drawn(2000), 2), drawn(8000)
+    every = jax.vmap(
+        lambda score, *each: calibration(jnp.full(2, score), Circumstances(*(jnp.full(2, e) for e in each)))
+    )
+    corrected = np.asarray(every(*map(jnp.asarray, (fresh.scores, *fresh.circumstances))))
+    corrected = corrected[np.arange(8000), fresh.actions]
+    expected, opened = map(np.asarray, fresh.circumstances)
+    groups = [fresh.actions == 0, fresh.actions == 1, expected < -0.7, expected > 0.7, opened < 0.3, opened > 0.7]
+    for group in groups:
+        assert np.mean(corrected[group] < norm.ppf(0.05)) == pytest.approx(0.05, abs=0.02)
+    raw = [abs(np.mean(fresh.scores[group] < norm.ppf(0.05)) - 0.05) for group in groups]
+    assert max(raw) > 0.05  # without it: not so
+
+
+def test_the_correction_can_be_undone() -> None:
+    random = np.random.default_rng(0)
+    calibration = OutcomeCalibration.of(_held_out(0.3 + 1.5 * random.normal(size=500), random.integers(2, size=500)), 2)
+    at = Circumstances(jnp.array([0.2, -0.1]), jnp.array([0.3, 0.6]))
+    for score in (-1.645, 0.0, 1.645):
+        again = calibration(calibration.uncorrected(jnp.float32(score), at), at)
+        np.testing.assert_allclose(again, score, atol=1e-3)
 
 
 def test_a_policy_is_more_careful_the_less_may_happen(fitted_models: Any) -> None:

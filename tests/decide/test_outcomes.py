@@ -11,7 +11,7 @@ import pytest
 from conftest import COMPLETIONS, visits
 from scipy.stats import norm
 
-from prudent.decide import MaximumExpectedReward, outcome_quantile, outcome_scale, outcome_spread
+from prudent.decide import Circumstances, MaximumExpectedReward, outcome_quantile, outcome_scale, outcome_spread
 from prudent.decide.outcomes import chance_best
 from prudent.worlds import DosingWorld
 
@@ -94,9 +94,12 @@ def test_the_range_widens_with_doubt_whether_or_not_a_policy_subtracts_it(fitted
     advice = plain.recommend(cases.head(1))  # a complete record
     table = plain.pricing.detail(advice.encoded.values[0], advice.encoded.observed[0])[1]
     at = int(advice.chosen[0])
-    sd = np.sqrt(table.noise[0, at] ** 2 + table.doubt[0, at] ** 2)
-    assert advice.outcome_low[0] == pytest.approx(advice.expected_reward[0] + norm.ppf(0.05) * sd, rel=1e-3)
-    assert advice.outcome_low[0] < advice.expected_reward[0] + norm.ppf(0.05) * table.noise[0, at] - 1e-3
+    sd = jnp.sqrt(table.noise**2 + table.doubt**2)
+    circumstances = Circumstances.of(table.prices, sd, table.weights)
+    score = causal.model.calibration_with_doubt.uncorrected(jnp.float32(norm.ppf(0.05)), circumstances)[at]
+    assert advice.outcome_low[0] == pytest.approx(advice.expected_reward[0] + float(score * sd[0, at]), rel=2e-3)
+    assert advice.outcome_low[0] > advice.expected_reward[0] + float(score * 1.2 * sd[0, at])
+    assert advice.outcome_low[0] < advice.expected_reward[0] + float(score * table.noise[0, at]) - 1e-3
     careful = causal.policy(completions=COMPLETIONS, doubt=1e-6).recommend(cases)
     np.testing.assert_allclose(careful.outcome_low, plain.recommend(cases).outcome_low, rtol=1e-3, atol=1e-3)
 

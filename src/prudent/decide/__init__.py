@@ -28,7 +28,10 @@ from prudent.decide.model import Model as Model
 from prudent.decide.model import average_shift as average_shift
 from prudent.decide.model import pool as pool
 from prudent.decide.model import price_table as price_table
+from prudent.decide.outcome_calibration import Circumstances as Circumstances
+from prudent.decide.outcome_calibration import HeldOut as HeldOut
 from prudent.decide.outcome_calibration import OutcomeCalibration as OutcomeCalibration
+from prudent.decide.outcome_calibration import normal_score as normal_score
 from prudent.decide.outcomes import outcome_quantile as outcome_quantile
 from prudent.decide.outcomes import outcome_scale as outcome_scale
 from prudent.decide.outcomes import outcome_spread as outcome_spread

@@ -1,7 +1,8 @@
 """What uncertainty adds up to: the range of single outcomes (gaps, doubt and noise), and how likely each action is the
 best one (gaps and doubt).
 
-On each completion an outcome is a Gaussian around the price, so given the gaps it is a mixture of Gaussians.
+On each completion an outcome is a Gaussian around the price, so given the gaps it is a mixture of Gaussians; a model
+that was held against outcomes it has not learnt from corrects the mixture.
 """
 
 from functools import partial
@@ -10,15 +11,18 @@ from statistics import NormalDist
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import ndtr
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 
 from prudent.decide.completions import Completions, PriceTable, resampled
 from prudent.decide.model import Model, price_completions
+from prudent.decide.outcome_calibration import Circumstances, HasCalibration
 from prudent.networks import compiled, quasi_random
 
 OUTCOME_RANGE = (0.05, 0.95)
 """Nine of ten single outcomes are meant to lie between these quantiles."""
+LEAST_SHARE = 1e-4
 HALVINGS = 18
 """To a few millionths of the width that is searched."""
 TYPICAL = 16
@@ -87,15 +91,20 @@ def outcome_ranges(
     not know how single outcomes scatter."""
     if tables.noise is None:
         return None
-    shares = jnp.array(OUTCOME_RANGE)
+    ends = jnp.array([NormalDist().inv_cdf(share) for share in OUTCOME_RANGE])
 
     def one(completions: Completions, table: PriceTable, actions: Int[Array, " some"]) -> Float[Array, "end some"]:
         assert table.noise is not None
         weights, scale = table.weights, outcome_scale(table.noise, typical_doubt(model, completions, table))
+        scores = jnp.broadcast_to(ends[:, None], (len(ends), scale.shape[1]))
+        if isinstance(model, HasCalibration):
+            calibration, circumstances = model.calibration_with_doubt, Circumstances.of(table.prices, scale, weights)
+            scores = jax.vmap(lambda end: calibration.uncorrected(end, circumstances))(ends)
+        shares = jnp.clip(ndtr(scores), LEAST_SHARE, 1 - LEAST_SHARE)
 
         def of_action(action: Int[Array, ""]) -> Float[Array, " end"]:
             quantile = partial(outcome_quantile, table.prices[:, action], scale[:, action], weights)
-            return jax.vmap(quantile)(shares)
+            return jax.vmap(quantile)(shares[:, action])
 
         return jax.vmap(of_action, out_axes=1)(actions)
 

@@ -14,7 +14,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from prudent.decide.completions import PriceTable
-from prudent.decide.outcome_calibration import HasCalibration, OutcomeCalibration, normal_score
+from prudent.decide.outcome_calibration import Circumstances, HasCalibration, OutcomeCalibration, normal_score
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.errors import TRUTH, InputProblem, check, number, one_of, require
 from prudent.show import percent
@@ -327,8 +327,11 @@ class AtMost(Strategy):
         """The probability of a disaster, of every action."""
         prices = table.prices if self.costs is None else table.prices + self.costs[None, :]
         scale = jnp.zeros_like(prices) if table.noise is None else table.noise
-        score = normal_score(jnp.float32(self.sign * self.below), prices, jnp.maximum(scale, 1e-6), table.log_weights)
-        return ndtr(score if self.calibration is None else self.calibration(score))
+        scale = jnp.maximum(scale, 1e-6)
+        score = normal_score(jnp.float32(self.sign * self.below), prices, scale, table.log_weights)
+        if self.calibration is None:
+            return ndtr(score)
+        return ndtr(self.calibration(score, Circumstances.of(prices, scale, table.weights)))
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:
         expected, disaster = table.expected, self.disaster(table)

@@ -93,6 +93,7 @@ class CausalModel(CausalGraphModel):
 
     known: Float[Array, "member action feature feature"]
     calibration: OutcomeCalibration
+    calibration_with_doubt: OutcomeCalibration
     average: PriceAverage | None = None
 
     @property
@@ -233,7 +234,8 @@ class CausalPVAE:
         features = two_widths(self.sizes.of(schema)["width"])[-1] + 1
         known = jnp.zeros((self.members, actions, features, features))
         average = PriceAverage.blank(layout_of(schema), actions) if self.averages(schema) else None
-        return CausalModel(networks, scale, Possible.blank(len(schema)), known, OutcomeCalibration.none(), average)
+        calibrations = OutcomeCalibration.none(actions), OutcomeCalibration.none(actions)
+        return CausalModel(networks, scale, Possible.blank(len(schema)), known, *calibrations, average)
 
     def averages(self, schema: Schema) -> bool:
         """Whether prices are an average, see `prices`."""
@@ -293,8 +295,9 @@ class CausalPVAE:
             held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
             average, shift = self._average(log, prepared, predictions, held, seed)
             choices += [] if average is None else shares_in_words(average.shares.tolist())
-            calibration = OutcomeCalibration.of(predictions.scores(held, data, shift))
-            model = CausalModel(networks, scale, Possible.of(log), known, calibration, average)
+            judged = [predictions.held_out(held, data, shift, scale, doubt) for doubt in (None, known)]
+            raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
+            model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
         report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
         return Fitted.of(self, log, model, report)
 

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from prudent.decide import Circumstances, HeldOut, normal_score
 from prudent.models.case_types import type_doubts
+from prudent.models.training_data import RewardScale
 from prudent.networks import Members, bucket, compiled, neighbour_mixing, quasi_random
 from prudent.table import Log
 
@@ -36,17 +38,38 @@ class RowPredictions(NamedTuple):
     weights: np.ndarray
     completed: np.ndarray
 
-    def scores(self, places: np.ndarray, data: dict[str, np.ndarray], shift: np.ndarray) -> np.ndarray:
-        """The normal scores of some rewards: where they lie in their predicted distributions, moved by `shift`."""
-        from scipy.special import log_ndtr, ndtri_exp
+    def held_out(
+        self,
+        places: np.ndarray,
+        data: dict[str, np.ndarray],
+        shift: np.ndarray,
+        scale: RewardScale,
+        known: Array | None = None,
+    ) -> HeldOut:
+        """Where some rewards lie in their predicted distributions, whose prices are moved by `shift`.
 
+        known: as `regression_uncertainty` gives it, to count the doubt of the prices as well.
+        """
         rows = self.rows[places]
-        moved = data["reward"][rows] - shift[np.arange(len(rows)), data["action"][rows]]
-        steps = (moved[None, :, None] - self.prices[:, places]) / self.noise[:, places]
-        weights = np.log(np.maximum(self.weights[:, places] / len(self.weights), 1e-300))
-        tails = [np.logaddexp.reduce(weights + log_ndtr(side * steps), axis=(0, 2)) for side in (1.0, -1.0)]
-        below, above = (np.minimum(tail, np.log(0.5)) for tail in tails)
-        return np.where(tails[0] < tails[1], ndtri_exp(below), -ndtri_exp(above))
+        actions, rewards = data["action"][rows], data["reward"][rows]
+        moved = self.prices[:, places] + shift[np.arange(len(rows)), actions][None, :, None]
+        variance = self.noise[:, places] ** 2
+        if known is not None:
+            roots = np.asarray(known, np.float64)[:, actions]
+            own = np.sum(np.einsum("mrij,mrj->mri", roots, self.features[:, places]) ** 2, axis=2).mean(axis=0)
+            apart = np.sum(moved * self.weights[:, places], axis=2)
+            doubt = own + (apart.var(axis=0, ddof=1) if len(apart) > 1 else 0.0)
+            variance = variance + doubt[None, :, None]
+
+        def by_row(each: np.ndarray) -> np.ndarray:  # members together: [row, completion]
+            return each.transpose(1, 0, 2).reshape(len(rows), -1)
+
+        mixtures = moved, np.sqrt(variance), self.weights[:, places] / len(self.weights)
+        padded = np.resize(np.arange(len(rows)), bucket(len(rows)))
+        arrays = [each[padded].astype(np.float32) for each in (rewards, *map(by_row, mixtures))]
+        scores, expected, opened = (np.asarray(each)[: len(rows)] for each in _places(*jax.device_put(arrays)))
+        location, unit = np.asarray(scale.location, float), np.asarray(scale.scale, float)
+        return HeldOut(scores.astype(float), actions, Circumstances(location + unit * expected, opened))
 
 
 def row_predictions(networks: Members, data: dict[str, np.ndarray], log: Log, seed: int) -> RowPredictions:
@@ -113,6 +136,19 @@ def _some_rows(
     padded = np.resize(chosen, bucket(len(chosen)))
     records = jax.device_put({name: column[padded] for name, column in data.items()})
     return chosen, records, jax.device_put(quasi_random(SAMPLES, networks.shared.features.draw_size, seed))
+
+
+@compiled
+def _places(rewards: Array, prices: Array, scale: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """The normal score and the circumstances of every row's reward, of the action that was taken."""
+
+    def one(reward: Array, prices: Array, scale: Array, weights: Array) -> tuple[Array, Array, Array]:
+        own = prices[:, None], scale[:, None]
+        expected, opened = Circumstances.of(*own, weights)
+        score = normal_score(reward, *own, jnp.log(jnp.maximum(weights, 1e-30)))
+        return score[0], expected[0], opened[0]
+
+    return jax.vmap(one)(rewards, prices, scale, weights)
 
 
 @compiled
