@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
+import jax
 import pytest
 
 from prudent.networks import compiling, use_compilation_cache
@@ -47,3 +49,23 @@ def test_the_users_own_choice_stands(chosen):
     chosen["jax_compilation_cache_dir"] = "/elsewhere"
     use_compilation_cache()
     assert chosen["jax_compilation_cache_dir"] == "/elsewhere"
+
+
+@pytest.mark.parametrize(("maps", "kept"), [(30_000, True), (30_001, False)])
+def test_programs_are_forgotten_before_the_system_has_no_room_for_more(monkeypatch, tmp_path: Path, maps, kept):
+    compilations = []
+
+    @jax.jit
+    def program(number):
+        compilations.append(number)
+        return number + 1
+
+    program(1.0)
+    (tmp_path / "maps").write_text("a line per map\n" * maps)
+    monkeypatch.setattr(compiling, "MEMORY_MAPS", tmp_path / "maps")
+    monkeypatch.setattr(
+        jax, "clear_caches", cast("Any", program).clear_cache
+    )  # the other tests' programs are still of use
+    compiling.release_programs()
+    program(1.0)
+    assert len(compilations) == (1 if kept else 2)

@@ -11,6 +11,11 @@ import jax
 # On a GPU, trying out the kernels of a program takes half of the time until its first result, and gains little later.
 QUICK = {"xla_gpu_autotune_level": 0}
 
+MEMORY_MAPS = Path("/proc/self/maps")
+MOST_MEMORY_MAPS = 30_000
+"""Linux allows a process 65 530 of them. Compiled programs of a log of a new shape take about 2000, and the process
+dies when there are no more."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -27,6 +32,12 @@ def use_compilation_cache() -> None:
         if _is_private(folder):
             jax.config.update("jax_compilation_cache_dir", str(folder))
             jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+def release_programs() -> None:
+    """Forget compiled programs where they use up what the system allows; those needed again come from the cache."""
+    if MEMORY_MAPS.exists() and MEMORY_MAPS.read_bytes().count(b"\n") > MOST_MEMORY_MAPS:
+        jax.clear_caches()
 
 
 def _is_private(folder: Path) -> bool:

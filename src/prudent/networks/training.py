@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from prudent.errors import InputProblem
-from prudent.networks.compiling import QUICK, use_compilation_cache
+from prudent.networks.compiling import QUICK, release_programs, use_compilation_cache
 from prudent.networks.layout import Layout
 from prudent.networks.training_program import Loss, Network, Program, Training
 from prudent.networks.training_run import Run
@@ -130,6 +130,7 @@ def train(
     program. `start` may change the networks' initial weights.
     """
     use_compilation_cache()
+    release_programs()
     began, differing = monotonic(), per_member or {}
     rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
