@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.table import Column, Schema, parse_kind, read_kinds, read_table
+from prudent.table import Column, Schema, parse_kind, read_kinds, read_log, read_table
 from prudent.table.cells import GAP_MARKS
 from prudent.table.columns import OTHER
 
@@ -543,6 +543,12 @@ def test_bad_files_are_refused(tmp_path, name, content, sentence):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputProblem, match=sentence):
         read_table(tmp_path / name)
+
+
+def test_a_frame_in_place_of_a_path_is_sent_to_from_frame():
+    frame = pl.DataFrame({"dose": ["a", "b"], "outcome": [1.0, 2.0]})
+    with pytest.raises(InputProblem, match=r"this is a DataFrame; .* straight into Log.from_frame"):
+        read_log(cast("Any", frame), action="dose", reward="outcome")
 
 
 def test_a_few_rows_are_read_as_they_are_in_a_long_table():

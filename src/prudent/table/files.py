@@ -72,6 +72,11 @@ def read_table(
 
 def read_with_notes(path: str | PathLike[str], written: TextFormat) -> tuple[pl.DataFrame, list[str]]:
     """The table, and what was guessed about the way it is written."""
+    if not isinstance(path, str | PathLike):
+        raise InputProblem(
+            f"A file is read from its path, and this is a {type(path).__name__}; a table that is already in memory, of "
+            f"pandas or polars, goes straight into Log.from_frame(frame, action=..., reward=...)."
+        )
     file = Path(path)
     ending = file.name.lower()
     if not ending.endswith((*SEPARATED, *PARQUET, *ARROW)):
