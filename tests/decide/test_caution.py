@@ -139,6 +139,9 @@ class BoundsOfAnother:
     def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
         return np.zeros(len(chosen))
 
+    def comparison(self, encoded: Encoded) -> list[str]:
+        return []
+
 
 def test_a_guarantee_of_another_policy_is_refused():
     policy, sample = exact()

@@ -111,12 +111,14 @@ def test_complete_unweighted_is_textbook_split_conformal():
 
 def test_complete_weighted_is_a_weighted_quantile_by_hand():
     log = complete_log(rows=300, seed=1, chance=lambda values: np.where(values[:, 0] > 0, 0.3, 0.8))
-    bounds = guarantee(policy_of(), log, confidence=0.9).bounds(cases_of([[1.0, 0.5]]), np.array([0]))
+    bounded = guarantee(policy_of(), log, confidence=0.9)
+    bounds = bounded.bounds(cases_of([[1.0, 0.5]]), np.array([0]))
     agreed = [i for i in range(300) if log.actions[i] == np.argmax(believed(log.values[i : i + 1]))]
     assert log.propensities is not None
     pairs = sorted((abs(float(log.values[i].sum())) - log.rewards[i], 1 / log.propensities[i]) for i in agreed)
     total = sum(weight for _, weight in pairs)
-    case_weight = sum(weight**2 for _, weight in pairs) / total
+    (case_weight,) = bounded._case_weights(cases_of([[1.0, 0.5]]), np.array([0]), np.array([0]))
+    assert case_weight == pytest.approx(1 / 0.3, rel=0.15), "estimated: the log says 0.3 of cases with this age"
     mass, residual = 0.0, math.inf
     for fell, weight in pairs:
         mass += weight / (total + case_weight)
@@ -334,11 +336,70 @@ def test_logged_probabilities_are_used_where_there_are_any():
     assert estimated.strict_confidence == pytest.approx(1 - 0.05 / 1.5), "estimates are held to more than is promised"
 
 
-def test_quantile_keeps_its_own_atom():
+def test_the_case_joins_the_quantile_with_its_own_weight():
     scores = np.array([3.0, 1.0, 2.0])
-    assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 3.0, 0.75) == 3.0
-    assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 3.0, 0.51) == 2.0
-    assert conformal_quantile(scores, np.ones(3), 3.0, 0.76) == math.inf
-    assert conformal_quantile(np.empty(0), np.empty(0), 0.0, 0.6) == math.inf
+    assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 1.0, 0.8) == 3.0
+    assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 1.0, 0.6) == 2.0
+    assert conformal_quantile(scores, np.array([1.0, 1.0, 2.0]), 2.0, 0.8) == math.inf
+    assert conformal_quantile(np.empty(0), np.empty(0), 1.0, 0.6) == math.inf
     assert effective_sample_size(np.array([2.0, 2.0])) == 2
     assert effective_sample_size(np.empty(0)) == 0
+
+
+def rarely_treated(rows, seed):
+    """A tenth of the patients hardly ever got what the model believes best, and fares badly with it."""
+    random = np.random.default_rng(seed)
+    values = np.stack([random.choice([0.0, 3.0], size=rows, p=[0.9, 0.1]), random.normal(size=rows)], axis=1)
+    best = np.argmax(believed(values), axis=1)
+    frail = values[:, 0] > 1
+    chance = np.where(frail, 0.01, 0.8)
+    taken = random.random(rows) < chance
+    rewards = believed(values).max(axis=1) - 4 * frail + random.normal(size=rows)
+    log = log_of(
+        values,
+        np.ones_like(values, bool),
+        np.where(taken, best, 1 - best),
+        rewards,
+        np.where(taken, chance, 1 - chance),
+    )
+    return log, best, rewards
+
+
+def test_coverage_holds_where_an_action_is_rare_and_worse():
+    covered, with_the_average_weight = [], []
+    for seed in range(30):
+        bounded = guarantee(policy_of(), rarely_treated(600, seed)[0], confidence=0.95)
+        cases, best, rewards = rarely_treated(400, 1000 + seed)
+        encoded = cases_of(cases.values)
+        covered.append(np.mean(~(rewards < bounded.bounds(encoded, best))))
+        reference = bounded._references[encoded.observed[0].tobytes()]
+        average = np.sum(reference.weights**2) / np.sum(reference.weights)
+        low = -conformal_quantile(reference.scores, reference.weights, average, 0.95)
+        predicted = bounded.decisions.predict(encoded.values, encoded.observed, best)
+        with_the_average_weight.append(np.mean(rewards >= predicted.low + low * predicted.spread))
+    assert np.mean(covered) >= 0.945
+    assert np.mean(with_the_average_weight) < 0.93, "what was done before, and is not enough"
+
+
+def test_plausible_probabilities_of_actions():
+    log = complete_log(rows=40, seed=1, chance=lambda values: np.full(len(values), 0.5))
+    np.testing.assert_allclose(Known().fit(log).plausible, 0.5)
+    actions, chances = np.array([0, 0, 1, 1]), [0.9, 0.6, 0.3, 0.8]
+    few = log_of(np.zeros((4, 2)), np.ones((4, 2), bool), actions, np.zeros(4), chances)
+    # the first was at most 1 - 0.8 likely where the second was taken, the second at most 1 - 0.9 where the first was
+    np.testing.assert_allclose(Known().fit(few).plausible, [[0.2, 0.1], [0.9, 0.8]])
+    only = log_of(np.zeros((4, 2)), np.ones((4, 2), bool), np.zeros(4, int), np.zeros(4), chances)
+    np.testing.assert_allclose(Known().fit(only).plausible, [[0.3, 1e-6], [0.9, 1.0]])
+    estimated = Boosted(folds=2).fit(log)
+    assert estimated.probabilities is not None
+    np.testing.assert_allclose(estimated.plausible[1], estimated.probabilities.max(axis=0))
+
+
+def test_advice_says_whether_cases_are_like_the_decisions(fitted_models):
+    fitted = fitted_models["causal"]
+    policy = fitted.policy(completions=COMPLETIONS)
+    bounded = guarantee(policy, fitted.read(visits(80, seed=5)), confidence=0.6, propensity=Boosted(folds=2))
+    alike = policy.recommend(visits(80, seed=6), guarantee=bounded)
+    assert any("look like the 80 held-out decisions" in note for note in alike.notes)
+    unlike = policy.recommend(visits(80, seed=6).assign(pressure=None), guarantee=bounded)
+    assert any("'pressure' is missing more often" in note for note in unlike.notes)

@@ -26,6 +26,10 @@ class LowerBounds(Protocol):
         """For each row's chosen action number (-1: none), in internal sign; NaN where none can be given."""
         ...
 
+    def comparison(self, encoded: Encoded) -> list[str]:
+        """What is to be said of whether the rows are like those that the bounds rest on."""
+        ...
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice:
@@ -80,7 +84,8 @@ class Advice:
             Status.NO_GUARANTEE if none and status is Status.OK else status
             for none, status in zip(without, self.status, strict=True)
         ]
-        return replace(self, guaranteed_reward=bounds, status=status)
+        encoded = replace(self.encoded, notes=(*self.encoded.notes, *guarantee.comparison(self.encoded)))
+        return replace(self, encoded=encoded, guaranteed_reward=bounds, status=status)
 
     def with_measurements(self, measuring: Measuring) -> "Advice":
         """The same advice with the gap that is most worth filling, see `prudent.value_of_measuring`."""

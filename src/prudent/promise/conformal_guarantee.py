@@ -17,8 +17,9 @@ from prudent.errors import InputProblem, Rule, check, instance, number, optional
 from prudent.evaluation import require_unseen
 from prudent.progress import working
 from prudent.promise.conformal_quantile import conformal_quantile, fewest_rows
+from prudent.promise.exchangeability import drift, likeness
 from prudent.promise.masked_decisions import MaskedDecisions, estimated_noise, predicts_noise
-from prudent.propensity import Known, Propensity, effective_sample_size, propensity_or_default
+from prudent.propensity import Known, LoggingPolicy, Propensity, effective_sample_size, propensity_or_default
 from prudent.table import Encoded, Log
 
 MOST_REPLAYS = 20_000
@@ -80,11 +81,14 @@ class Guarantee:
 
     Two forms. Exact: decisions that observed everything the case did, masked down to its pattern. Where these are too
     few, decisions with the fewest extra gaps join (nested); compared with each of these the case is masked in the same
-    way. That ignores some of what is known about the case: the bound is lower, and holds.
+    way. That ignores some of what is known about the case, so the bound is lower; what can be proved for it is less,
+    see docs/guarantee.md.
 
     sample_size_per_row: the effective sample size that one logged decision adds on average, see `verdict`.
+    logging_policy: how likely actions are for a new case; it gives the case its own weight.
+    plausible: the least and the largest probability of each action in the log, [2, action], which limit that.
     allowance: how many times a miss counts, above 1 when propensities are estimated.
-    notes: warnings about the log, such as rows that the model was fitted on.
+    notes: warnings about the log, such as rows that the model was fitted on, or decisions that change along it.
     """
 
     policy: Policy
@@ -92,6 +96,9 @@ class Guarantee:
     rows: np.ndarray
     weights: np.ndarray
     sample_size_per_row: float
+    logging_policy: LoggingPolicy
+    plausible: np.ndarray
+    seed: int = 0
     allowance: float = 1.0
     notes: tuple[str, ...] = ()
     _references: dict[bytes, _Reference] = field(default_factory=dict, repr=False)
@@ -99,10 +106,18 @@ class Guarantee:
     def weighted(self, propensity: Propensity | None = None, *, seed: int = 0) -> "Guarantee":
         """The same guarantee with other propensities; decisions that were masked and decided again are reused."""
         chosen = propensity_or_default(propensity, self.decisions.log, "guarantee")
-        weights = 1 / chosen.fit(self.decisions.log, seed=seed).taken
-        allowance = 1.0 if isinstance(chosen, Known) else ALLOWANCE
-        per_row = self._sample_size_per_row(weights, seed)
-        return replace(self, weights=weights, sample_size_per_row=per_row, allowance=allowance, _references={})
+        fitted = chosen.fit(self.decisions.log, seed=seed)
+        weights, per_row = 1 / fitted.taken, self._sample_size_per_row(1 / fitted.taken, seed)
+        allowance, plausible = 1.0 if isinstance(chosen, Known) else ALLOWANCE, fitted.plausible
+        changed = {"weights": weights, "sample_size_per_row": per_row, "plausible": plausible, "allowance": allowance}
+        return replace(self, **changed, _references={})
+
+    def _case_weights(self, encoded: Encoded, chosen: np.ndarray, cases: np.ndarray) -> np.ndarray:
+        """What each case weighs among logged decisions that agree with the policy: the inverse of the probability of
+        its recommended action, as estimated from the log and within what the log's own propensities make plausible."""
+        records, actions = (encoded.values[cases], encoded.observed[cases]), chosen[cases]
+        probabilities = self.logging_policy.probabilities(self.decisions.log.schema, *records)
+        return 1 / np.clip(probabilities[np.arange(len(cases)), actions], *self.plausible[:, actions])
 
     def _sample_size_per_row(self, weights: np.ndarray, seed: int) -> float:
         """The effective sample size per logged decision, over all patterns together.
@@ -110,11 +125,19 @@ class Guarantee:
         Each decision is masked down to the pattern of another one. A single pattern cannot measure it: where its few
         decisions happen to hold no rare action, all weights look equal, and the bound would be too high.
         """
+        agreed = ~np.isnan(self._any_scores(seed))
+        return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
+
+    def _any_scores(self, seed: int) -> np.ndarray:
+        """The scores of all decisions, each masked down to the pattern of another one."""
         observed = self.decisions.log.observed[self.rows]
         observed = observed & observed[np.random.default_rng([seed, 1]).permutation(len(observed))]
         with working("guarantee: deciding logged cases again"):
-            agreed = ~np.isnan(self.decisions.scores(self.rows, observed))
-        return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
+            return self.decisions.scores(self.rows, observed)
+
+    def comparison(self, encoded: Encoded) -> list[str]:
+        """What is to be said of whether these cases are like the logged decisions, which the bounds assume."""
+        return likeness(self.decisions.log.take(self.rows), encoded, self.seed)
 
     @property
     def confidence(self) -> float:
@@ -168,10 +191,11 @@ class Guarantee:
         self._add_references(patterns)
         known = [self._references[pattern.tobytes()] for pattern in patterns]
         references = [known[at] for at in which.reshape(-1)]
-        lows, spreads = self._masked_alike(encoded, chosen, cases, references)
-        for row, reference, low, spread in zip(cases, references, lows, spreads, strict=True):
+        predicted = self._masked_alike(encoded, chosen, cases, references)
+        weights = self._case_weights(encoded, chosen, cases)
+        for row, reference, weight, low, spread in zip(cases, references, weights, *predicted, strict=True):
             below = low[reference.mask] - reference.scores * spread[reference.mask]
-            bound = -conformal_quantile(-below, reference.weights, reference.effective, self.strict_confidence)
+            bound = -conformal_quantile(-below, reference.weights, weight, self.strict_confidence)
             bounds.effective[row] = reference.effective
             if np.isfinite(bound):
                 bounds.reward[row], bounds.extra_gaps[row] = bound, reference.extra_gaps
@@ -257,8 +281,11 @@ def guarantee(
         aside = min(len(rows) // 5, 500)
         noise, rows = estimated_noise(replayed, log.take(rows[:aside])), rows[aside:]
     decisions = MaskedDecisions(replayed, log, float(confidence), noise)
-    unweighted = Guarantee(policy, decisions, rows, np.zeros(len(log)), 0.0, notes=tuple(notes))
-    return unweighted.weighted(propensity, seed=seed)
+    anything = np.stack([np.zeros(len(log.action_labels)), np.ones(len(log.action_labels))])
+    likely = LoggingPolicy.fit(log, seed)
+    unweighted = Guarantee(policy, decisions, rows, np.zeros(len(log)), 0.0, likely, anything, seed)
+    in_order, scores = np.sort(rows), unweighted._any_scores(seed)[np.argsort(rows)]
+    return replace(unweighted.weighted(propensity, seed=seed), notes=(*notes, *drift(log.take(in_order), scores, seed)))
 
 
 def _require_same_reading(policy: Policy, log: Log) -> None:

@@ -55,6 +55,23 @@ class FittedPropensity:
         clipped = np.minimum(inverse, clip * inverse[acted].mean())
         return clipped / clipped[acted].mean()
 
+    @property
+    def plausible(self) -> np.ndarray:
+        """The least and the largest probability that each action has in a row of the log, [2, action].
+
+        Where only `taken` is known, a row says of the actions it did not take that theirs is at most what is left. An
+        action that was never taken may have had any.
+        """
+        if self.probabilities is not None:
+            return np.stack([self.probabilities.min(axis=0), self.probabilities.max(axis=0)])
+        limits = np.stack([np.full(len(self.action_labels), FLOOR), np.ones(len(self.action_labels))])
+        for action in range(len(self.action_labels)):
+            taken = self.taken[self.actions == action]
+            others = 1 - self.taken[(self.actions >= 0) & (self.actions != action)]
+            if len(taken):
+                limits[:, action] = max(min(taken.min(), others.min(initial=1.0)), FLOOR), taken.max()
+        return limits
+
     def overlap(self) -> Overlap:
         """Report, per action and overall, how much the log can support."""
         return measure_overlap(self.taken, self.probabilities, self.actions, self.action_labels)
