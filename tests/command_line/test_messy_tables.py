@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from test_command_line import visits
 
 from prudent.command_line import main
 from prudent.models import CausalPVAE, Sizes
 from prudent.networks import Training
 from prudent.table import read_log, read_table
-from tests.command_line.test_command_line import visits
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
 

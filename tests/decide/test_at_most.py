@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import visits
 from scipy.special import ndtr
 from scipy.stats import norm
 
 from prudent import AtMost, InputProblem, MaximumExpectedReward
 from prudent.checks import check_strategy
 from prudent.decide import Circumstances, HeldOut, OutcomeCalibration, PriceTable
-from tests.conftest import visits
 
 PRICES = np.array([[0.0, 3.0, 1.0], [0.0, -3.0, 1.5], [0.0, 3.0, -1.0]])
 
