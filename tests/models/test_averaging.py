@@ -132,6 +132,22 @@ def test_a_process_learns_curves_from_few_rows_and_which_columns_count() -> None
     assert np.mean((found - expected) ** 2) < 0.05 * np.var(expected)
 
 
+@pytest.mark.parametrize("speak", [True, False])
+def test_a_process_reads_gaps_only_where_they_say_something_about_rewards(speak: bool) -> None:
+    columns, actions, rewards, _ = _smooth(0, 300)
+    gaps = (np.random.default_rng(5).random((300, 2)) < 0.4).astype(float)
+    surface = Surface(np.hstack([columns, gaps]), actions, rewards + 1.5 * speak * gaps[:, 0] * actions, np.eye(2), 2)
+    strengths = surface.strengths()
+    assert strengths.gaps_speak == speak
+    records = (
+        np.hstack([columns[:5], np.tile([[0.0, 0.0]], (5, 1))]),
+        np.hstack([columns[:5], np.tile([[1.0, 0.0]], (5, 1))]),
+    )
+    process = surface.fit(strengths)
+    present, missing = (np.asarray(jax.vmap(process)(jnp.asarray(each, jnp.float32))) for each in records)
+    assert np.allclose(missing - present, [0.0, 1.5 * speak], atol=0.6 if speak else 1e-5)
+
+
 def test_a_constant_column_and_many_rows_are_no_problem() -> None:
     columns, actions, rewards, expected = _smooth(0, 1000)
     columns[:, 2] = 7.0
@@ -178,7 +194,7 @@ def test_expected_rewards_are_the_average(fitted_causal: Any, cases: Any) -> Non
 
 
 def test_the_report_says_the_shares(fitted_causal: Any) -> None:
-    (sentence,) = fitted_causal.report.choices
+    sentence = fitted_causal.report.choices[-1]
     shares = [f"{share:.0%}" for share in np.asarray(fitted_causal.model.average.shares)]
     assert all(f"({share})" in sentence for share in shares)
 

@@ -282,10 +282,18 @@ def test_decision_rows_are_flagged_and_treated_as_stated():
             "score": [2.9, 3.1, float("-inf"), -5.0]}  # fmt: skip
     encoded = schema.encode(case)
     facts = [
-        [("site: category 'X'", "missing"), ("age: 212", "18 to 57, kept"), ("dose: -1", "missing")],
-        [("age: -4", "missing"), ("dose: 1000000000", "0.1 to 900, kept"), ("score: 3.1", "-1 to 1, kept")],
+        [("site: category 'X'", "missing"), ("age: 212", "18 to 57, read as 96"), ("dose: -1", "missing")],
+        [
+            ("age: -4", "missing"),
+            ("dose: 1000000000", "0.1 to 900, read as 1799.9"),
+            ("score: 3.1", "-1 to 1, read as 3"),
+        ],
         [("dose: inf", "missing"), ("score: -inf", "missing")],
-        [("age: 30.5", "rounded"), ("dose: 1e-09", "0.1 to 900, kept"), ("score: -5", "-1 to 1, kept")],
+        [
+            ("age: 30.5", "rounded"),
+            ("dose: 1e-09", "0.1 to 900, read as 1.11111111111e-05"),
+            ("score: -5", "-1 to 1, read as -3"),
+        ],
     ]
     for flags, expected in zip(encoded.flags, facts, strict=True):
         for flag, (start, end) in zip(flags.split("; "), expected, strict=True):

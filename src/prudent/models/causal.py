@@ -18,7 +18,7 @@ from prudent.models import partial_vae
 from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside, neighbours_alike
 from prudent.models.case_types import TypedModel, calibrated, first_profiles
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.models.fit_report import ALIKE, active_latents, fit_report, longer_in_words, shares_in_words
+from prudent.models.fit_report import ALIKE, GAPS_SPEAK, active_latents, fit_report, longer_in_words, shares_in_words
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
@@ -293,8 +293,8 @@ class CausalPVAE:
             predictions = row_predictions(networks, data, log, seed)
             known = regression_uncertainty(networks, predictions, log)
             held = np.flatnonzero(np.isin(predictions.rows, trained.held_out))
-            average, shift = self._average(log, prepared, predictions, held, seed)
-            choices += [] if average is None else shares_in_words(average.shares.tolist())
+            average, shift, decided = self._average(log, prepared, predictions, held, seed)
+            choices += decided
             judged = [predictions.held_out(held, data, shift, scale, doubt) for doubt in (None, known)]
             raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
             model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
@@ -303,23 +303,24 @@ class CausalPVAE:
 
     def _average(
         self, log: Log, prepared: Prepared, predictions: RowPredictions, held: np.ndarray, seed: int
-    ) -> tuple[PriceAverage | None, np.ndarray]:
-        """The average, where there is one, with shares that held-out rewards decide; and by how much it differs from
-        the network there, [row, action], where nobody has learnt from these rows.
+    ) -> tuple[PriceAverage | None, np.ndarray, list[str]]:
+        """The average, where there is one, with shares that held-out rewards decide; by how much it differs from the
+        network there, [row, action], where nobody has learnt from these rows; and what was decided, in sentences.
 
         held: the places of the held-out rows among the predictions.
         """
         schema, actions = log.schema, len(log.action_labels)
         alone = np.zeros((len(held), actions))
         if not self.averages(schema):
-            return None, alone
+            return None, alone, []
         layout, data = layout_of(schema), prepared.columns
         if log.rewarded.sum() < FEWEST_AVERAGED or not len(held):
-            return PriceAverage.blank(layout, actions).of_network(), alone
+            return PriceAverage.blank(layout, actions).of_network(), alone, []
         judged, network = predictions.rows[held], predictions.expected[held]
         rest = np.setdiff1d(np.arange(len(predictions.rows)), held)
         rows, completed = ((own[rest], own[held]) for own in (predictions.rows, predictions.completed))
         beside = fit_beside(layout, data, rows, completed, actions, bool(self.ordered), seed)
         average = fit_average(beside, network, data["action"][judged], data["reward"][judged])
         together = np.tensordot(np.asarray(average.shares, float), np.stack([network, *beside.judged]), axes=1)
-        return average, together - network
+        decided = [GAPS_SPEAK] * beside.gaps_speak + shares_in_words(average.shares.tolist())
+        return average, together - network, decided

@@ -30,6 +30,7 @@ class FitReport:
     """What fitting decided by itself, in a sentence each."""
 
 
+GAPS_SPEAK = "Which cells are missing helps to predict rewards, so the Gaussian process reads that, too."
 ALIKE = "The actions are numbers, and neighbouring ones are taken to be alike: rewards that were left out say so."
 
 

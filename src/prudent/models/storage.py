@@ -25,7 +25,7 @@ from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 FORMAT = "prudent model"
 SEEN = "rows it was fitted on"
-VERSION = 10
+VERSION = 11
 LOGGING = "logging policy: "
 
 

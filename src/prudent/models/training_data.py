@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.errors import InputProblem
-from prudent.table import Log
+from prudent.table import Log, usual_range
 
 FEWEST_ROWS = 20
 
@@ -37,7 +37,10 @@ def require_fittable(log: Log) -> None:
 
 
 def reward_scale(log: Log) -> RewardScale:
+    """By the rewards that are not extreme: a slip such as 1e30 would leave nothing of the others."""
     rewards = log.rewards[log.rewarded]
+    lowest, highest = usual_range(rewards)
+    rewards = rewards[(rewards >= lowest) & (rewards <= highest)]
     spread = float(rewards.std())
     if not spread > 0:
         raise InputProblem(
@@ -50,7 +53,10 @@ def reward_scale(log: Log) -> RewardScale:
 def training_arrays(log: Log, scale: RewardScale, weights: np.ndarray | None) -> dict[str, np.ndarray]:
     """The columns of a log by row; a row without a reward has weight zero, but the features are learnt from it too."""
     rewarded = log.rewarded
-    standardised = (np.where(rewarded, log.rewards, 0.0) - float(scale.location)) / float(scale.scale)
+    lowest, highest = usual_range(log.rewards[rewarded])
+    width = highest - lowest
+    counted = np.clip(np.where(rewarded, log.rewards, 0.0), lowest - width, highest + width)
+    standardised = (counted - float(scale.location)) / float(scale.scale)
     return {
         "values": log.values,
         "observed": log.observed,

@@ -5,6 +5,7 @@ from prudent.table.cells import label_text as label_text
 from prudent.table.cells import row_name as row_name
 from prudent.table.columns import LABELLED as LABELLED
 from prudent.table.columns import Column as Column
+from prudent.table.extremes import usual_range as usual_range
 from prudent.table.files import TextFormat as TextFormat
 from prudent.table.files import read_as_text as read_as_text
 from prudent.table.files import read_table as read_table

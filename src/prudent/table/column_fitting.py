@@ -11,6 +11,7 @@ from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, first_stray, natural_order, row_name
 from prudent.table.column_notes import ColumnNote, option
 from prudent.table.columns import LARGEST_COUNT, OTHER, TRUTHS, Column, Kind
+from prudent.table.extremes import usual_range
 from prudent.table.kind_overrides import check_bounds
 from prudent.table.spellings import positions
 
@@ -26,12 +27,14 @@ class ColumnDropped(Exception):
 
 
 def fit_number_column(column: Column, cells: pl.Series) -> Column:
-    """A real, positive, count or date column with the location, scale and range of its cells."""
+    """A real, positive, count or date column with the location, scale and range of its cells that are not extreme."""
     numbers = column.read_numbers(cells).fill_null(np.nan).to_numpy()
     _refuse_outside_kind(column, numbers)
     finite = numbers[np.isfinite(numbers)]
     if len(finite) == 0:
         raise no_number(column.name)
+    usual = usual_range(column.transformed(finite))
+    finite = finite[(column.transformed(finite) >= usual[0]) & (column.transformed(finite) <= usual[1])]
     low, high = float(finite.min()), float(finite.max())
     if column.kind == "count" and high > LARGEST_COUNT:
         raise InputProblem(

@@ -20,8 +20,8 @@ LARGEST_COUNT = 255
 OTHER = "(other)"
 """The category that stands for all rare ones where a column has too many; see `column_fitting.MOST_CATEGORIES`."""
 
-LARGEST_ENCODED = 1e6
-"""Encoded numbers are held within this, so that a typing error such as 1e300 cannot turn a network's sums infinite."""
+FARTHEST = 1e300
+"""No number is read as more than this."""
 
 TRUTHS = (
     *(("False", "True"), ("0", "1"), ("no", "yes"), ("No", "Yes"), ("NO", "YES")),
@@ -138,11 +138,11 @@ class Column:
             remarks += self._beyond_bounds(observed, numbers)
             numbers = np.clip(numbers, self.low, self.high)
         else:
-            far = f"is far outside the log's {self.description}, kept"
-            remarks += self._remarks(observed & self._far_outside(numbers), numbers, far)
-        with np.errstate(over="ignore"):
-            values = (self.transformed(numbers) - self.location) / self.scale
-        values = np.clip(values, -LARGEST_ENCODED, LARGEST_ENCODED)
+            far, (lowest, highest) = f"is far outside the log's {self.description}, read as", self.farthest
+            for end, beyond in ((lowest, numbers < lowest), (highest, numbers > highest)):
+                remarks += self._remarks(observed & beyond, numbers, f"{far} {self.shown(end)}")
+            numbers = np.clip(numbers, lowest, highest)
+        values = (self.transformed(numbers) - self.location) / self.scale
         return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)
 
     def _impossible(self, numbers: np.ndarray) -> np.ndarray:
@@ -169,17 +169,18 @@ class Column:
         expected = f"column '{self.name}' needs {wanted} ({self.kind})"
         raise odd_cells_problem([OddCells.of(expected, cells, read, otherwise=None)])
 
-    def _far_outside(self, numbers: np.ndarray) -> np.ndarray:
-        """Farther beyond the log's extremes than they are apart; below the smallest positive number, on the log scale.
+    @property
+    def farthest(self) -> tuple[float, float]:
+        """The range of the log and once its width on both sides; for the smallest positive number, on the log scale.
 
-        A column that never varied has no range to be outside of.
+        Numbers beyond are read as these, so that a slip such as 1e30 does no more harm than that. A column that never
+        varied has no range to be outside of.
         """
         width = self.high - self.low
         if width == 0:
-            return np.zeros(numbers.shape, dtype=bool)
-        if self.kind == "positive":
-            return (numbers > self.high + width) | (np.log(numbers) < 2 * math.log(self.low) - math.log(self.high))
-        return (numbers > self.high + width) | (numbers < self.low - width)
+            return -FARTHEST, FARTHEST
+        lowest = self.low * (self.low / self.high) if self.kind == "positive" else self.low - width
+        return max(lowest, 0.0 if self.kind == "count" else -FARTHEST), min(self.high + width, FARTHEST)
 
     def _decode_labels(self, positions: np.ndarray) -> list[Any]:
         index = np.clip(np.round(positions), 0, len(self.categories) - 1).astype(int)

@@ -30,6 +30,7 @@ from prudent.table.column_fitting import (
 from prudent.table.column_notes import ColumnNote, option
 from prudent.table.columns import LABELLED, LARGEST_COUNT, TRUTHS, Column, Kind
 from prudent.table.date_texts import date_order
+from prudent.table.extremes import extreme_note, usual_range
 from prudent.table.frames import Table
 from prudent.table.identifiers import FEWEST_ROWS, are_keys, is_named_as_identifier
 from prudent.table.kind_overrides import DATE_ORDERS, KindOverride, bounds_of
@@ -55,7 +56,8 @@ def infer_column(name: str, table: Table, override: KindOverride | None) -> tupl
     if cells.null_count() == len(cells):
         raise ColumnDropped(name, "is empty in every row: dropped.", "are empty in every row: dropped.")
     if override is not None:
-        return _overridden_column(name, cells, override), _infinite_note(name, cells)
+        column = _overridden_column(name, cells, override)
+        return column, _infinite_note(name, cells) + _extreme_note(column, cells)
     if cells.drop_nulls().n_unique() == 1:
         raise ColumnDropped(name, f"holds only {str(cells.drop_nulls()[0])!r}: dropped.", ONE_VALUE)
     order = table.declared_order(name)
@@ -65,7 +67,15 @@ def infer_column(name: str, table: Table, override: KindOverride | None) -> tupl
         return _inferred_text(name, cells)
     column, notes = _inferred_column(name, cells)
     codes = [code.note for code in missing_codes(column, cells)]
-    return column, notes + _infinite_note(name, cells) + codes
+    return column, notes + _infinite_note(name, cells) + (codes or _extreme_note(column, cells))
+
+
+def _extreme_note(column: Column, cells: pl.Series) -> list[ColumnNote]:
+    if column.kind in LABELLED or column.kind == "bounded":
+        return []
+    numbers = column.read_numbers(cells).drop_nulls().to_numpy()
+    shown = column.shown(column.low), column.shown(column.high)
+    return extreme_note(column.name, numbers[np.isfinite(numbers)], (column.low, column.high), shown)
 
 
 def _overridden_column(name: str, cells: pl.Series, override: KindOverride) -> Column:
@@ -235,6 +245,7 @@ def _number_the_rows(numbers: np.ndarray, distinct: int, named_as_id: bool) -> b
 def _right_skewed(numbers: np.ndarray) -> bool:
     if numbers.min() <= 0:
         return False
+    numbers = numbers[numbers <= usual_range(numbers)[1]]
     skewness, of_logarithm = _skewness(numbers / numbers.max()), _skewness(np.log(numbers))
     return skewness > 1 and abs(of_logarithm) < skewness
 

@@ -9,6 +9,7 @@ import polars as pl
 from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, as_numbers, label_text, natural_order, row_name, stray_count
 from prudent.table.columns import Column
+from prudent.table.extremes import usual_range
 from prudent.table.frames import Table
 from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
@@ -107,7 +108,19 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
     if not np.isfinite(finite).any():
         raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
-    return finite, notes
+    return finite, notes + _extreme_rewards(name, finite[np.isfinite(finite)])
+
+
+def _extreme_rewards(name: str, rewards: np.ndarray) -> list[str]:
+    low, high = usual_range(rewards)
+    extreme = rewards[(rewards < low) | (rewards > high)]
+    if not len(extreme):
+        return []
+    return [
+        f"Reward '{name}' is far from all others ({low:.6g} to {high:.6g}) in {count_rows(len(extreme))}, such as "
+        f"{extreme[0]:.6g}: a fit counts it as the end of that range, widened by its width, but an evaluation in full. "
+        "Correct or empty such cells."
+    ]
 
 
 def role_codes(table: Table, roles: Roles) -> list[MissingCode]:

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from prudent.models.averaging.features import linear_features, tree_features
+from prudent.models.averaging.features import linear_features, process_features, tree_features
 from prudent.models.averaging.gaussian_process import GaussianProcess
 from prudent.models.averaging.linear import Linear
 from prudent.models.averaging.trees import Trees
@@ -15,8 +15,8 @@ class PriceAverage(eqx.Module):
     """Shares of the network, of trees, of linear regression and of a Gaussian process; they sum to one.
 
     The network prices completions, trees and regression see the record with its gaps, and the process the mean of its
-    completions. The average says what an action earns on average over the completions, the network how prices differ
-    between them: all prices of an action are moved by the difference.
+    completions and where gaps were. The average says what an action earns on average over the completions, the network
+    how prices differ between them: all prices of an action are moved by the difference.
     """
 
     trees: Trees
@@ -27,7 +27,7 @@ class PriceAverage(eqx.Module):
     @classmethod
     def blank(cls, layout: Layout, actions: int) -> "PriceAverage":
         columns = layout.width + layout.attributes
-        process = GaussianProcess.blank(layout.width, actions)
+        process = GaussianProcess.blank(columns, actions)
         return cls(Trees.blank(actions), Linear.blank(columns, actions), process, jnp.zeros(4))
 
     def of_network(self) -> "PriceAverage":
@@ -43,7 +43,8 @@ class PriceAverage(eqx.Module):
     ) -> tuple[Float[Array, " action"], ...]:
         """What trees, regression and process say of a record, in standardised rewards; mean: of its completions."""
         of_trees = self.trees(tree_features(layout, values, observed))
-        return of_trees, self.linear(linear_features(layout, values, observed)), self.process(mean)
+        of_linear = self.linear(linear_features(layout, values, observed))
+        return of_trees, of_linear, self.process(process_features(layout, mean, observed))
 
     def shift(
         self,

@@ -1,4 +1,4 @@
-"""What trees and linear regression see of a record: its cells, and which of them are missing."""
+"""What trees, linear regression and the Gaussian process see of a record: its cells, and which of them are missing."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -27,6 +27,13 @@ def linear_features(
     """Cells, with gaps at the mean of numbers and at no level, and which attributes are missing."""
     cells, shown, seen = _cells(layout, values, observed)
     return jnp.concatenate([jnp.where(seen, cells, 0.0), jnp.where(shown, 0.0, 1.0)], axis=-1)
+
+
+def process_features(
+    layout: Layout, mean: Float[Array, "... cell"], observed: Bool[Array, "... attribute"]
+) -> Float[Array, "... column"]:
+    """The mean of the completions, and which attributes are missing."""
+    return jnp.concatenate([mean, jnp.where(layout.by_group(observed), 0.0, 1.0)], axis=-1)
 
 
 def _cells(layout: Layout, values: Array, observed: Array) -> tuple[Array, Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array
 
 from prudent.models.averaging.average import PriceAverage
-from prudent.models.averaging.features import linear_features, tree_features
+from prudent.models.averaging.features import linear_features, process_features, tree_features
 from prudent.models.averaging.gaussian_process import GaussianProcess, Surface
 from prudent.models.averaging.linear import PRIORS, Linear, Moments
 from prudent.models.averaging.trees import Boosting, Table, Trees, grown_while_better
@@ -25,32 +25,39 @@ PRIOR_ROWS = 10.0
 
 
 class Rows(NamedTuple):
-    """Rows with a reward, as trees, regression and process see them; rewards are standardised."""
+    """Rows with a reward, as trees, regression and process see them; rewards are standardised.
+
+    attributes: how many of the process's columns, the last ones, say which attributes are missing.
+    """
 
     asked: np.ndarray
     columns: np.ndarray
-    completed: np.ndarray
+    places: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
     n_actions: int
+    attributes: int
 
     @classmethod
     def of(
         cls, layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, completed: np.ndarray, count: int
     ) -> "Rows":
         """completed: the mean of the rows' completions, [row, cell]."""
-        padded = np.resize(rows, bucket(len(rows)))
-        both = _features(layout, *jax.device_put([data[name][padded] for name in ("values", "observed")]))
-        asked, columns = (np.asarray(table)[: len(rows)] for table in both)
+        size = bucket(len(rows))
+        padded = np.resize(rows, size)
+        record = data["values"][padded], data["observed"][padded], np.resize(completed, (size, completed.shape[1]))
+        every = _features(layout, *jax.device_put(record))
+        asked, columns, places = (np.asarray(table)[: len(rows)] for table in every)
         actions, rewards = data["action"][rows], data["reward"][rows].astype(float)
-        return cls(asked, columns.astype(np.float64), completed, actions, rewards, count)
+        each = asked, columns.astype(np.float64), places.astype(np.float64), actions, rewards
+        return cls(*each, count, layout.attributes)
 
     def take(self, rows: np.ndarray) -> "Rows":
-        return Rows._make((*(array[rows] for array in self[:5]), self.n_actions))
+        return Rows._make((*(array[rows] for array in self[:5]), *self[5:]))
 
     def followed_by(self, others: "Rows") -> "Rows":
         joined = (np.concatenate(pair) for pair in zip(self[:5], others[:5], strict=True))
-        return Rows._make((*joined, self.n_actions))
+        return Rows._make((*joined, *self[5:]))
 
     @property
     def table(self) -> Table:
@@ -62,12 +69,13 @@ class Rows(NamedTuple):
 
     def surface(self, mixing: np.ndarray | None) -> Surface:
         alike = np.eye(self.n_actions) if mixing is None else mixing @ mixing.T
-        return Surface(self.completed, self.actions, self.rewards, alike)
+        return Surface(self.places, self.actions, self.rewards, alike, self.attributes)
 
 
 @compiled
-def _features(layout: Layout, values: Array, observed: Array) -> tuple[Array, Array]:
-    return tree_features(layout, values, observed), linear_features(layout, values, observed)
+def _features(layout: Layout, values: Array, observed: Array, completed: Array) -> tuple[Array, Array, Array]:
+    record = layout, values, observed
+    return tree_features(*record), linear_features(*record), process_features(layout, completed, observed)
 
 
 class Beside(NamedTuple):
@@ -77,6 +85,7 @@ class Beside(NamedTuple):
     trees: Trees
     linear: Linear
     process: GaussianProcess
+    gaps_speak: bool  # whether the process reads from which attributes are missing
 
 
 def fit_beside(
@@ -107,21 +116,22 @@ def fit_beside(
     of_linear = _predicted(learnt.moments.fit(*prior), held.columns)
     surface = learnt.surface(mixing)
     strengths = surface.strengths()
-    of_process = _every_row(surface.fit(strengths), held.completed)
+    of_process = _every_row(surface.fit(strengths), held.places)
     everything = learnt.followed_by(held)
     final = Boosting(everything.table, seed, mixing).grown_to(trees).trees
     judged_rows = np.stack([of_trees, of_linear, of_process])
-    return Beside(judged_rows, final, everything.moments.fit(*prior), everything.surface(mixing).fit(strengths))
+    process = everything.surface(mixing).fit(strengths)
+    return Beside(judged_rows, final, everything.moments.fit(*prior), process, strengths.gaps_speak)
 
 
-def _every_row(process: GaussianProcess, completed: np.ndarray) -> np.ndarray:
-    padded = np.resize(completed, (bucket(len(completed)), completed.shape[1]))
-    return np.asarray(_processed(process, jax.device_put(padded)), float)[: len(completed)]
+def _every_row(process: GaussianProcess, places: np.ndarray) -> np.ndarray:
+    padded = np.resize(places, (bucket(len(places)), places.shape[1])).astype(np.float32)
+    return np.asarray(_processed(process, jax.device_put(padded)), float)[: len(places)]
 
 
 @compiled
-def _processed(process: GaussianProcess, completed: Array) -> Array:
-    return jax.lax.map(process, completed, batch_size=128)
+def _processed(process: GaussianProcess, places: Array) -> Array:
+    return jax.lax.map(process, places, batch_size=128)
 
 
 def neighbours_alike(layout: Layout, data: dict[str, np.ndarray], rows: np.ndarray, count: int, seed: int) -> bool:

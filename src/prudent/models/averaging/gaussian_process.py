@@ -1,4 +1,4 @@
-"""A Gaussian process for the rewards of all actions, on the mean of a record's completions.
+"""A Gaussian process for the rewards of all actions, on the mean of a record's completions and on where its gaps were.
 
 θ(x, a) = constant + linear + smooth, each with a part that all actions share and a part of an action's own. A column
 counts as far as the evidence of some of the rows says (automatic relevance determination). Many rows are summed up by
@@ -16,33 +16,38 @@ from jaxtyping import Array, Float
 LANDMARKS = 512
 MOST_LEARNT, MOST_JUDGED = 8_000, 800
 """Rows that are learnt from, and rows whose evidence decides how much columns and parts count, at most."""
+GAPS_SPEAK = 10.0
+"""The logarithm of the evidence must rise by this, or where gaps are is left out: by chance it rises by up to 5."""
+SILENT = -20.0
+"""The logarithm of the relevance of a column that is left out."""
 STEPS = 30
 """Of the search for the highest evidence."""
 SHARED_CONSTANT, OWN_CONSTANT = 0.1, 1.0
+GAPS_COUNT = -1.0
+"""The logarithm of how much a gap counts a priori, beside the value of a cell."""
 PRIOR_WIDTH = 1.5
 """Standard deviation of the logarithms of relevances and strengths."""
 JITTER = 1e-6
 
 
 class GaussianProcess(eqx.Module):
-    """The expected reward of every action, in standardised rewards, by the mean of its completions' cells."""
+    """The expected (standardised) reward of every action, by a record's gaps and the mean of its completions."""
 
-    location: Float[Array, " cell"]
-    relevance: Float[Array, " cell"]
+    location: Float[Array, " column"]
+    relevance: Float[Array, " column"]
     constants: Float[Array, " action"]
-    slopes: Float[Array, "cell action"]
-    landmarks: Float[Array, "landmark cell"]
+    slopes: Float[Array, "column action"]
+    landmarks: Float[Array, "landmark column"]
     smooth: Float[Array, "landmark action"]
 
     @classmethod
-    def blank(cls, cells: int, actions: int) -> "GaussianProcess":
-        landmarks, smooth = jnp.zeros((LANDMARKS, cells)), jnp.zeros((LANDMARKS, actions))
-        return cls(
-            jnp.zeros(cells), jnp.zeros(cells), jnp.zeros(actions), jnp.zeros((cells, actions)), landmarks, smooth
-        )
+    def blank(cls, columns: int, actions: int) -> "GaussianProcess":
+        landmarks, smooth = jnp.zeros((LANDMARKS, columns)), jnp.zeros((LANDMARKS, actions))
+        each, slopes = jnp.zeros(columns), jnp.zeros((columns, actions))
+        return cls(each, each, jnp.zeros(actions), slopes, landmarks, smooth)
 
-    def __call__(self, mean: Float[Array, " cell"]) -> Float[Array, " action"]:
-        place = (mean - self.location) * self.relevance
+    def __call__(self, columns: Float[Array, " column"]) -> Float[Array, " action"]:
+        place = (columns - self.location) * self.relevance
         apart = jnp.sum((self.landmarks - place[None, :]) ** 2, axis=1)
         return self.constants + place @ self.slopes + jnp.exp(-0.5 * apart) @ self.smooth
 
@@ -67,10 +72,17 @@ class Strengths(NamedTuple):
         """All but the relevances."""
         return np.exp(2 * np.array(self[1:]))
 
+    @property
+    def gaps_speak(self) -> bool:
+        """Whether it counts which attributes are missing."""
+        return bool(self.relevance[-1] > SILENT)
 
-def usual(columns: int) -> np.ndarray:
-    """The strengths to start from, and the mean of their prior: rewards and columns are standardised."""
-    return np.concatenate([np.full(columns, -np.log(1.5 * np.sqrt(columns))), np.log([0.45, 0.45, 0.4, 0.4, 0.8])])
+
+def usual(cells: int, gaps: int = 0) -> np.ndarray:
+    """The strengths to start from, and the mean of their prior: rewards and columns are standardised. The last columns
+    say where gaps are."""
+    relevance = -np.log(1.5 * np.sqrt(cells)) + np.repeat([0.0, GAPS_COUNT], [cells, gaps])
+    return np.concatenate([relevance, np.log([0.45, 0.45, 0.4, 0.4, 0.8])])
 
 
 class _Products(NamedTuple):
@@ -93,9 +105,11 @@ class _Products(NamedTuple):
 
 
 class Surface:
-    """Rows to learn from. columns: [row, column]; alike: the prior correlation between actions' own parts."""
+    """Rows to learn from. columns: [row, column], of which the last say where `gaps` are; alike: the prior correlation
+    between actions' own parts."""
 
-    def __init__(self, columns: np.ndarray, actions: np.ndarray, rewards: np.ndarray, alike: np.ndarray):
+    def __init__(self, columns: np.ndarray, actions: np.ndarray, rewards: np.ndarray, alike: np.ndarray, gaps: int = 0):
+        self.gaps, self.usual = gaps, usual(columns.shape[1] - gaps, gaps)
         self.location, spread = columns.mean(axis=0), columns.std(axis=0)
         self.scale = np.where(spread > 1e-4, spread, np.inf)  # a constant column says nothing
         self.columns, self.actions, self.alike = (columns - self.location) / self.scale, actions, alike
@@ -125,17 +139,41 @@ class Surface:
         larger = by_covariance * (shared_linear + own_linear * alike) + nearer
         by_relevance = 2 * ((larger @ places - nearer.sum(axis=1)[:, None] * places) * places).sum(axis=0)
         parts = [linear.sum(), (linear * alike).sum(), smooth.sum(), (smooth * alike).sum(), np.trace(by_covariance)]
-        off = (vector - usual(len(self.scale))) / PRIOR_WIDTH
+        off = np.where(vector == SILENT, 0.0, vector - self.usual) / PRIOR_WIDTH
         gradient = np.concatenate([by_relevance, 2 * strengths.variances * parts]) + off / PRIOR_WIDTH
         return float(loss + 0.5 * off @ off), gradient
 
-    def strengths(self) -> Strengths:
-        """Those with the highest evidence, near enough."""
+    def _highest_evidence(self, start: np.ndarray, moved: int) -> tuple[np.ndarray, float]:
+        """The strengths with the highest evidence, near enough, and the loss there; only `moved` relevances move."""
         from scipy.optimize import minimize
 
-        rows, start = np.arange(len(self.rewards))[:MOST_JUDGED], usual(len(self.scale))
-        found = minimize(self.loss, start, (rows,), "L-BFGS-B", jac=True, options={"maxiter": STEPS})
-        return Strengths.of(found.x if np.isfinite(found.fun) else start)
+        rows = np.arange(len(self.rewards))[:MOST_JUDGED]
+        free = np.r_[:moved, len(start) - 5 : len(start)]
+
+        def loss(numbers: np.ndarray) -> tuple[float, np.ndarray]:
+            vector = start.copy()
+            vector[free] = numbers
+            value, gradient = self.loss(vector, rows)
+            return value, gradient[free]
+
+        found = minimize(loss, start[free], method="L-BFGS-B", jac=True, options={"maxiter": STEPS})
+        best = start.copy()
+        if np.isfinite(found.fun):
+            best[free] = found.x
+        return best, float(found.fun)
+
+    def strengths(self) -> Strengths:
+        """Those with the highest evidence; gaps count only if it is clearly higher then."""
+        cells = len(self.scale) - self.gaps
+        gaps, start = slice(cells, cells + self.gaps), self.usual.copy()
+        start[gaps] = SILENT
+        best, loss = self._highest_evidence(start, cells)
+        if self.gaps:
+            start = best.copy()
+            start[gaps] = self.usual[gaps]
+            speaking, lower = self._highest_evidence(start, cells + self.gaps)
+            best = speaking if loss - lower > GAPS_SPEAK else best
+        return Strengths.of(best)
 
     def fit(self, strengths: Strengths) -> GaussianProcess:
         """The process given the rows; the first of them are the landmarks."""
