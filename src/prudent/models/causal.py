@@ -212,6 +212,7 @@ class CausalPVAE:
 
     def __post_init__(self) -> None:
         check("CausalPVAE", _RULES, vars(self))
+        require(self.training.hold_out, "CausalPVAE", "training", "hold out rows, by which it decides", self.training)
         for name in ("ordered", "varying_noise"):
             value = getattr(self, name)
             require(not value or self.types == 1, "CausalPVAE", name, f"be False with {self.types} types", value)

@@ -251,7 +251,7 @@ def _in_groups(table: PriceTable, order: Int[Array, " draw"], plausible: Plausib
     """The best worst case, averaged over groups of draws that follow each other in `order`; and its actions."""
 
     def group(prices: Array, log_weights: Array, log_density: Array) -> Float[Array, " action"]:
-        return _worst(PriceTable(prices, log_weights, log_density), plausible)
+        return _worst(PriceTable(prices, log_weights, log_density, gaps=table.gaps), plausible)
 
     def split(per_draw: Array) -> Array:
         return per_draw[order].reshape(STRATA, -1, *per_draw.shape[1:])
@@ -274,5 +274,6 @@ def _worst(table: PriceTable, plausible: PlausibleSet) -> Float[Array, " action"
         lead(table.prices, table.prices[densest]),
         lead(log_weights, jnp.array(-jnp.inf)),
         lead(table.log_density, table.log_density[densest]),
+        gaps=table.gaps,
     )
     return plausible.worst(whole)
