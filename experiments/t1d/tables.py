@@ -173,7 +173,8 @@ def _main(row: Row, best: bool = False) -> tuple[str, ...]:
 
 def _printed(row: Row) -> tuple[str, str]:
     """What the paper prints for a row."""
-    printed = PRINTED.get(row["name"], PRINTED.get(row["model"]))
+    own = f"{row['model'].partition(' ')[0]}, {row['strategy'].replace('PerAttribute', 'Conservative')}"
+    printed = PRINTED.get(own if row["group"] == "paper" else row["model"])
     if printed is None:
         return "", ""
     mean, mean_error, below, below_error = printed
