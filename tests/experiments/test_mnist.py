@@ -151,7 +151,10 @@ def test_a_method_that_fails_loses_no_other(
         def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
             return [Chosen(("",), np.full((1, 24), 10))]
 
-    entries = (Entry("eleventh action", Fails(), "ours"), *(entry for entry in TOY.entries if entry.name in TRIVIAL[:2]))
+    entries = (
+        Entry("eleventh action", Fails(), "ours"),
+        *(entry for entry in TOY.entries if entry.name in TRIVIAL[:2]),
+    )
     monkeypatch.setattr(settings.Effort, "entries", entries)
     assert command.main(requested(tmp_path)) == 1
     assert "FAILED: eleventh action, replication 1: ValueError: the choices" in capsys.readouterr().err
