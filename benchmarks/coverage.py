@@ -54,7 +54,7 @@ ARMS = (
     ("hardly trained", "MaximumExpectedReward()"),
 )
 ALL_ARMS_AT = 0.4
-CLINICS: dict[str, dict[str, float]] = {"usual": {}, "rare": {"uniform": 0.05, "temperature": 0.25}}
+CLINICS: dict[str, dict[str, Any]] = {"usual": {}, "rare": {"uniform": 0.05, "temperature": 0.25}}
 RARE_SHARES = (0.2, 0.4)
 COMPLETIONS = 32
 ORACLE_DRAWS = 200
@@ -214,9 +214,10 @@ def main() -> None:
     options = parser.parse_args()
     before = json.loads(options.out.read_text())["results"] if options.out.exists() else []
     start, results = time.perf_counter(), [row for row in before if _arm(row)[4] not in options.clinics]
-    for seed, clinic in product(range(FIRST_SEED, FIRST_SEED + options.seeds), options.clinics):
-        for mechanism, share in settings_of(clinic):
-            results += one_setting(mechanism, share, seed, clinic)
+    for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
+        for clinic in options.clinics:
+            for mechanism, share in settings_of(clinic):
+                results += one_setting(mechanism, share, seed, clinic)
         CONSOLE.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
     rows = {"fitted": FITTED, "compared": COMPARED, "cases": CASES}
     seeds = len({row["seed"] for row in results})

@@ -64,7 +64,8 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test image. pixel: the kind of the attributes. full_information: learn from what every action
-    would have earned. together: replications that are learnt in one program.
+    would have earned. together: replications that are learnt in one program. support: whether an action must be likely
+    enough for such a case, see `prudent.decide.Support`.
     """
 
     model: CausalPVAE | CPVAE
@@ -73,13 +74,14 @@ class Learnt:
     pixel: KindOverride = BOUNDED
     full_information: bool = False
     together: int = 1
+    support: bool = True
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         first = self._log(replications[0], None)
         logs = [first, *(self._log(one, first) for one in replications[1:])]
         begun = time.perf_counter()
         seed = replications[0].fit_seed
-        models = fit_many(self.model, logs, seed=seed, progress=progress)  # type: ignore[arg-type]
+        models = fit_many(self.model, logs, seed, progress, self.support)  # type: ignore[arg-type]
         seconds = (time.perf_counter() - begun) / len(logs)
         return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
 

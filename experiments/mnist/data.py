@@ -113,6 +113,7 @@ class Replication:
     actions: np.ndarray
 
     @classmethod
+    @lru_cache(maxsize=120)
     def of(cls, index: int, seed: int, size: Size = Size()) -> "Replication":
         """Seed 0 is the test, on all images; under any other seed only those of the development pool are used."""
         random = np.random.default_rng([seed, index])

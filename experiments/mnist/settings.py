@@ -143,7 +143,14 @@ class Effort:
             *(
                 Entry(
                     f"{PAPER}, {words}",
-                    Learnt(model, PAPER_STRATEGIES, PAPER_COMPLETIONS, UNIT, together=self.paper_together),
+                    Learnt(
+                        model,
+                        PAPER_STRATEGIES,
+                        PAPER_COMPLETIONS,
+                        UNIT,
+                        together=self.paper_together,
+                        support=False,
+                    ),
                     "paper",
                 )
                 for words, model in readings.items()

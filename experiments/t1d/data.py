@@ -266,14 +266,17 @@ class Replication:
 
 
 def learn_together(settings: Any, complete: bool, replications: Sequence[Replication], progress: Progress) -> None:
-    """Learn a model for each replication in one program, and store them; where all are stored, nothing is done."""
+    """Learn a model for each replication in one program, and store them; where all are stored, nothing is done.
+
+    These models open every action to every case, as the paper does.
+    """
     paths = [one._model_path(settings, complete) for one in replications]
     if all((path / "model.json").exists() for path in paths):
         return
     begun = time.perf_counter()
     first = replications[0].log(complete)
     logs = [first, *(one.log(complete, first) for one in replications[1:])]
-    models = fit_many(settings, logs, seed=replications[0].draw.fit_seed, progress=progress)
+    models = fit_many(settings, logs, seed=replications[0].draw.fit_seed, progress=progress, support=False)
     seconds = (time.perf_counter() - begun) / len(logs)
     for path, fitted, replication in zip(paths, models, replications, strict=True):
         StoredModel(fitted, seconds, replication.machine).save(path)

@@ -69,7 +69,10 @@ def claims_table(results: Results, clinic: str = MECHANISMS[0]) -> Table:
     """What the paper claims of its models, as differences, for each reading: they can be held against other data."""
     rows = {row["name"]: row for row in rows_of(results, clinic)}
     rival = best(rivals_of(list(rows.values())), "mean")
-    lines = [("as the paper prints, SPVAE", "+0.02", "−0.70", ""), ("as the paper prints, CPVAE", "+0.03", "−1.30", "")]
+    lines: list[tuple[str, ...]] = [
+        ("as the paper prints, SPVAE", "+0.02", "−0.70", ""),
+        ("as the paper prints, CPVAE", "+0.03", "−1.30", ""),
+    ]
     for model in dict.fromkeys(row["model"] for row in rows.values() if row["group"] == "paper"):
         expected, *careful = (rows.get(f"{model}, {name}") for name in CLAIMED)
         ahead = _against(expected, rival, "mean") if expected else None

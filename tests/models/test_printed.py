@@ -94,10 +94,15 @@ def test_networks_are_plain_with_a_diagonal_posterior_and_fixed_noise(printed, l
     some = Decoder(numbers, latent=2, width=4, plain=True, noise=(0.5, None, 0.5), key=jax.random.key(0))
     every = Decoder(numbers, latent=2, width=4, plain=True, noise=(0.5,) * 3, key=jax.random.key(0))
     assert [decoder.heads.weight.shape[0] for decoder in (some, every)] == [6, 3]
-    scale = some(numbers, jnp.ones(2))[0].scale
+    scale = _scale(some(numbers, jnp.ones(2)))
     assert scale[0] == scale[2] == 0.5
     assert scale[1] != 0.5
-    np.testing.assert_array_equal(every(numbers, jnp.ones(2))[0].scale, 0.5)
+    np.testing.assert_array_equal(_scale(every(numbers, jnp.ones(2))), 0.5)
+
+
+def _scale(distributions):
+    (numbers,) = distributions
+    return numbers.scale
 
 
 def test_rewards_are_seen_as_asked(printed, log):

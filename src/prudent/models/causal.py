@@ -300,7 +300,7 @@ class CausalPVAE:
             raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
             model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
         report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
-        return Fitted.of(self, log, model, report)
+        return Fitted.of(self, log, model, report, prepared.support)
 
     def _average(
         self, log: Log, prepared: Prepared, predictions: RowPredictions, held: np.ndarray, seed: int

@@ -396,4 +396,5 @@ class CPVAE:
         shares = jnp.asarray(shares, jnp.float32)
         model = ConditionalModel(trained.networks, prepared.scale, shares, self.prices == "record")
         active = active_latents(trained.networks, _posterior_mean, prepared.columns)
-        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))
+        report = fit_report(log, trained, active, prepared.propensity)
+        return Fitted.of(self, log, model, report, prepared.support)

@@ -249,4 +249,5 @@ class SPVAE:
         logged = logged_rows(trained.networks, log, prepared.columns["reward"], taken, rows)
         model = SimilarityModel(trained.networks, logged, prepared.scale, len(log.action_labels), self.form)
         active = active_latents(trained.networks, PartialVAE.posterior_mean, prepared.columns)
-        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))
+        report = fit_report(log, trained, active, prepared.propensity)
+        return Fitted.of(self, log, model, report, prepared.support)
