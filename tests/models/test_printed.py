@@ -29,6 +29,16 @@ def printed(log):
     return settings.fit(log, seed=0, progress=False)
 
 
+@eqx.filter_jit
+def _compiled_prices(model, values):
+    return model.prices(values)
+
+
+def _prices(model, values):
+    """Of the only member, [record, action]."""
+    return np.asarray(_compiled_prices(model, values))[:, 0]
+
+
 # --- equation 12 ---
 
 
@@ -47,7 +57,7 @@ def test_a_constant_in_all_rewards_is_in_all_prices_unless_equation_12_is_as_pri
         prepared = settings.prepare(moved, 0)
         assert prepared.scale.location == reward_scale(moved, "raw" if not moves_with else "standardised").location
         logged = logged_rows(networks, moved, prepared.columns["reward"], taken, rows)
-        return np.asarray(SimilarityModel(networks, logged, prepared.scale, count, form).prices(values))[:, 0]
+        return _prices(SimilarityModel(networks, logged, prepared.scale, count, form), values)
 
     added = prices(log.rewards + 100) - prices(log.rewards)
     assert np.allclose(added, 100, atol=0.01) == moves_with
@@ -59,7 +69,7 @@ def test_a_constant_in_all_rewards_is_in_all_prices_unless_equation_12_is_as_pri
     )
     logged = logged_rows(networks, log, log.rewards, taken, rows)
     keys, constants = np.asarray(logged.keys[0], float), np.asarray(logged.constants[0], float)
-    queries = np.asarray(jax.vmap(lambda record: layout.statistics(layout.cells(record)))(values), float)
+    queries = np.asarray(jax.jit(jax.vmap(lambda record: layout.statistics(layout.cells(record))))(values), float)
     logits = np.einsum("brs,qs->qbr", keys, queries) + constants
     weights = np.exp(logits - logits.max(axis=(1, 2), keepdims=True))
     weights /= weights.sum(axis=(1, 2), keepdims=True)
@@ -135,7 +145,7 @@ def test_the_price_of_the_most_likely_completion_is_read_off_the_record_itself(p
     np.testing.assert_allclose(table.prices[0], model.scale.restore(by_hand), rtol=1e-4, atol=1e-5)
     assert np.ptp(np.asarray(table.prices[1:]), axis=0).min() > 0, "draws have prices of their own"
     # candidates from the prior are complete records, and priced as such
-    np.testing.assert_allclose(literal.prices[1:], jax.jit(model.prices)(completions.values[1:])[:, 0], rtol=1e-4)
+    np.testing.assert_allclose(literal.prices[1:], _prices(model, completions.values[1:]), rtol=1e-4)
     np.testing.assert_allclose(literal.prices[0], table.prices[0], rtol=1e-4, atol=1e-5)
 
 
