@@ -40,8 +40,8 @@ def with_kept(now: Sequence[Results], before: Sequence[Results], names: Sequence
     ['a, mean', 'b']
     """
     made = {row["name"] for row in now}
-    kept = [row for row in before if row["name"] not in made and row["model"] in names]
-    return sorted([*kept, *now], key=lambda row: names.index(row["model"]))
+    every = [*(row for row in before if row["name"] not in made), *now]
+    return sorted((row for row in every if row["model"] in names), key=lambda row: names.index(row["model"]))
 
 
 def standard_error(values: np.ndarray) -> float:
