@@ -1,6 +1,6 @@
 """Guarantees checked against the truth: how often the reward of the recommended action stays above its bound.
 
-    python -m benchmarks.coverage [--seeds 5] [--out benchmarks/results/coverage.json]
+    python -m benchmarks.coverage [--seeds 5] [--clinics usual rare] [--out benchmarks/results/coverage.json]
 
 Each seed is another dosing world (cliff loss, 5 doses, 8 attributes), another log to fit a small model on, other
 decisions to compare with and other cases; gaps are made in the complete records by `prudent.worlds.missingness`.
@@ -8,9 +8,12 @@ Coverage is the exact probability, given the complete record, that the noisy rew
 the cases. The oracle's bound is the quantile of the exact distribution of the same action's reward given what was
 observed. The worlds are others than those on which `ALLOWANCE` (prudent.promise) was chosen.
 
-A model that is hardly trained must have the same coverage: what is guaranteed must not depend on the model.
+A model that is hardly trained must have the same coverage: what is guaranteed must not depend on the model. In clinics
+with rare actions the clinician gives one dose to nearly all like cases, and each other one to a hundredth of them. Rows
+of clinics that are not run again are kept.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -51,6 +54,8 @@ ARMS = (
     ("hardly trained", "MaximumExpectedReward()"),
 )
 ALL_ARMS_AT = 0.4
+CLINICS: dict[str, dict[str, Any]] = {"usual": {}, "rare": {"uniform": 0.05, "temperature": 0.25}}
+RARE_SHARES = (0.2, 0.4)
 COMPLETIONS = 32
 ORACLE_DRAWS = 200
 FEWEST_CASES = 50  # a share of fewer cases, over all seeds, says nothing
@@ -91,12 +96,19 @@ def summarise(covered: np.ndarray, bound: np.ndarray, theta: np.ndarray, best: n
     }
 
 
-def one_setting(mechanism: str, share: float, seed: int) -> list[dict[str, Any]]:
+def settings_of(clinic: str) -> Iterator[tuple[str, float]]:
+    """Kinds and shares of gaps that are run for a clinic; MNAR breaks an assumption of its own."""
+    if clinic == "usual":
+        return product(MECHANISMS, SHARES)
+    return product(("MCAR", "MAR"), RARE_SHARES)
+
+
+def one_setting(mechanism: str, share: float, seed: int, clinic: str = "usual") -> list[dict[str, Any]]:
     """Every arm on the same records: a row per arm and kind of propensity."""
-    world = DosingWorld(loss="cliff", doses=5, seed=seed)
+    world = DosingWorld(loss="cliff", doses=5, seed=seed, **CLINICS[clinic])
     frame, sample = records(world, mechanism, share, seed)
     results, fitted, name = [], None, ""
-    for model, strategy in ARMS if share == ALL_ARMS_AT else ARMS[:1]:
+    for model, strategy in ARMS if share == ALL_ARMS_AT and clinic == "usual" else ARMS[:1]:
         if fitted is None or model != name:
             past = prudent.Log.from_frame(
                 frame[:FITTED], action="dose", reward="outcome", propensity="chance", kinds=world.kinds
@@ -106,6 +118,7 @@ def one_setting(mechanism: str, share: float, seed: int) -> list[dict[str, Any]]
             world, frame, sample, fitted.policy(STRATEGIES[strategy], completions=COMPLETIONS), seed
         ):
             arm = {"mechanism": mechanism, "share": share, "seed": seed, "model": model, "strategy": strategy}
+            arm["clinic"] = clinic
             results.append({**arm, "propensity": propensity, "groups": groups})
     return results
 
@@ -143,6 +156,10 @@ def pooled(rows: list[dict[str, Any]], what: str, groups: tuple[str, ...] = tupl
     return float(values @ counts / max(counts.sum(), 1)), int(counts.sum())
 
 
+def _arm(row: dict[str, Any]) -> tuple[str, str, str, float, str]:
+    return row["model"], row["strategy"], row["mechanism"], row["share"], row.get("clinic", "usual")
+
+
 def coverage_table(stored: Stored) -> Table:
     """Coverage by number of gaps with true propensities, with estimated ones, and how far below the mean bounds are."""
     results = stored["results"]
@@ -157,13 +174,16 @@ def coverage_table(stored: Stored) -> Table:
 
     lines, names = [], {row["propensity"] for row in results}
     kinds = [name for name in (type(estimated).__name__ for estimated in PROPENSITIES[1:]) if name in names]
-    arms = dict.fromkeys((row["model"], row["strategy"], row["mechanism"], row["share"]) for row in results)
-    for arm in sorted(arms, key=lambda arm: (ARMS.index(arm[:2]), list(MECHANISMS).index(arm[2]), arm[3])):
-        rows = [row for row in results if (row["model"], row["strategy"], row["mechanism"], row["share"]) == arm]
+    arms = dict.fromkeys(_arm(row) for row in results)
+    clinics, mechanisms = list(CLINICS), list(MECHANISMS)
+    order = sorted(arms, key=lambda arm: (ARMS.index(arm[:2]), clinics.index(arm[4]), mechanisms.index(arm[2]), arm[3]))
+    for arm in order:
+        rows = [row for row in results if _arm(row) == arm]
         known, *estimated = ([row for row in rows if row["propensity"] == kind] for kind in ("Known", *kinds))
         summaries = [row["groups"][group] for row in known for group in GROUPS]
         absent = sum(summary["without_bound"] for summary in summaries) / sum(summary["cases"] for summary in summaries)
         note = "" if arm[:2] == ARMS[0] else f", {arm[1] if arm[0] == 'small' else arm[0]}"
+        note += "" if arm[4] == "usual" else ", rare actions"
         lines.append(
             (
                 f"{arm[2]} {arm[3]:.0%}{note}",
@@ -190,14 +210,18 @@ BENCHMARK = Benchmark("coverage", {"coverage": coverage_table})
 def main() -> None:
     parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--clinics", nargs="+", choices=CLINICS, default=list(CLINICS))
     options = parser.parse_args()
-    start, results = time.perf_counter(), []
+    before = json.loads(options.out.read_text())["results"] if options.out.exists() else []
+    start, results = time.perf_counter(), [row for row in before if _arm(row)[4] not in options.clinics]
     for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
-        for mechanism, share in product(MECHANISMS, SHARES):
-            results += one_setting(mechanism, share, seed)
+        for clinic in options.clinics:
+            for mechanism, share in settings_of(clinic):
+                results += one_setting(mechanism, share, seed, clinic)
         CONSOLE.print(f"seed {seed}: done after {time.perf_counter() - start:.0f} s")
     rows = {"fitted": FITTED, "compared": COMPARED, "cases": CASES}
-    BENCHMARK.store({"level": CONFIDENCE, **rows, "seeds": options.seeds, "results": results}, options.out)
+    seeds = len({row["seed"] for row in results})
+    BENCHMARK.store({"level": CONFIDENCE, **rows, "seeds": seeds, "results": results}, options.out)
 
 
 if __name__ == "__main__":

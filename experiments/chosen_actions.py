@@ -18,8 +18,12 @@ def name_of(strategy: Strategy) -> str:
     >>> from prudent import Conservative, MaximumExpectedReward
     >>> name_of(MaximumExpectedReward()), name_of(Conservative(c=0.7, paper_literal=True))
     ('MaximumExpectedReward', 'Conservative(c=0.7)')
+    >>> name_of(Conservative(c=0.7, paper_literal=True, per_attribute=True))
+    'PerAttribute(c=0.7)'
     """
-    return repr(strategy).removesuffix("()").replace(", paper_literal=True", "")
+    name = repr(strategy).removesuffix("()").replace(", paper_literal=True", "")
+    by_attribute = name.replace(", per_attribute=True", "")
+    return name if name == by_attribute else by_attribute.replace("Conservative", "PerAttribute")
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,17 +29,31 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--pieces", type=Path, default=Path(pieces), help=f"where pieces are stored ({pieces})")
     parser.add_argument("--machine", default=this_machine(), help="in words, for the table of seconds")
     parser.add_argument("--forget", action="store_true", help="drop rows whose pieces no longer exist")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep stored rows that have no pieces here, if their entries still exist"
+    )
     parser.add_argument("--tables-only", action="store_true", help="run nothing")
     return parser
 
 
 def store(
-    name: str, results: Results, options: argparse.Namespace, counts: Callable[[Results], dict[str, int]]
+    name: str,
+    results: Results,
+    options: argparse.Namespace,
+    counts: Callable[[Results], dict[str, int]],
+    keep: Callable[[Results, Results], Results],
 ) -> Path:
-    """Write the results, unless stored rows would vanish; `counts` are the replications of each row."""
+    """Write the results, unless stored rows would vanish.
+
+    counts: the replications of each row. keep: adds to the results the rows stored before (--keep).
+    """
     stored = options.out / f"{name}.json"
     if stored.exists() and not options.forget:
-        refuse_to_lose(counts(json.loads(stored.read_text())), counts(results), stored)
+        before = json.loads(stored.read_text())
+        if options.keep:
+            results = keep(results, before)
+            before = keep(before, before)  # without the rows of entries that no longer exist
+        refuse_to_lose(counts(before), counts(results), stored)
     write_json(results, stored)
     return stored
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,20 @@ def refuse_to_lose(before: Mapping[str, int], now: Mapping[str, int], stored: Pa
             f"{len(poorer)} rows of {stored} would have fewer replications, or none, such as '{poorer[0]}': there are "
             "no pieces of them with the present settings. Run them, or say --forget."
         )
+
+
+def with_kept(now: Sequence[Results], before: Sequence[Results], names: Sequence[str]) -> list[Results]:
+    """The new rows, and those stored ones of which there are no pieces here, in the order of the entries.
+
+    Rows of an entry that no longer exists are dropped.
+
+    >>> old = [{"name": "a, mean", "model": "a"}, {"name": "gone", "model": "gone"}]
+    >>> [row["name"] for row in with_kept([{"name": "b", "model": "b"}], old, ["a", "b"])]
+    ['a, mean', 'b']
+    """
+    made = {row["name"] for row in now}
+    every = [*(row for row in before if row["name"] not in made), *now]
+    return sorted((row for row in every if row["model"] in names), key=lambda row: names.index(row["model"]))
 
 
 def standard_error(values: np.ndarray) -> float:

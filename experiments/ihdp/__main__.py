@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from experiments.command import TEST_SEED, answered, parser_of, store, write_files
@@ -19,7 +20,7 @@ from experiments.ihdp.data import GAPS
 from experiments.ihdp.pictures import files
 from experiments.ihdp.pieces import plan
 from experiments.ihdp.run import run
-from experiments.ihdp.summary import summarise
+from experiments.ihdp.summary import kept, summarise
 from experiments.pieces import report_failures
 from experiments.results import Results
 from prudent.errors import InputProblem, require
@@ -78,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     if not options.tables_only:
         failures = run(plan(chosen(pages, options), options.seed), options.pieces, options.machine)
     results = summarise(pages, options.seed, options.pieces)
-    store("ihdp", results, options, _counts)
+    store("ihdp", results, options, _counts, partial(kept, pages))
     write_files(files(options.out), options.out.parent)
     return report_failures(failures)
 

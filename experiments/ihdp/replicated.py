@@ -15,12 +15,12 @@ from experiments.ihdp.ours import ARMS, Encoded, answers
 from experiments.rivals.effects import Answer, Progress, Study, chunks
 from prudent import CPVAE, SPVAE, CausalPVAE
 from prudent.decide import Model, OutcomeCalibration
-from prudent.models import FeatureLoss, RewardScale, SimilarityModel, Sizes
+from prudent.models import FeatureLoss, RewardScale, SimilarityModel
 from prudent.models.causal import CausalLoss, CausalModel
 from prudent.models.conditional import ConditionalLoss, ConditionalModel
 from prudent.models.possible import Possible
 from prudent.models.similarity import logged_rows
-from prudent.networks import Members, Training, quasi_random, train
+from prudent.networks import Members, quasi_random, train
 from prudent.propensity import FittedPropensity
 
 ROWS_AT_ONCE = 16
@@ -33,13 +33,15 @@ class Replicated:
     """A model of the package fitted to every replication, and the effect by what it expects of both arms.
 
     completions: of each record. learnt_from: the share of the rows that a network learns from, drawn anew for each
-    replication; all rows get prices. chunk: replications in one program.
+    replication; all rows get prices. compared_with_all: whether SPVAE's prices are sums over all rows, or over those
+    that its network learnt from. chunk: replications in one program.
     """
 
     model: CausalPVAE | CPVAE | SPVAE
     completions: int = 64
     learnt_from: float = 1.0
     chunk: int = 250
+    compared_with_all: bool = False
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         encoded, prices = Encoded.of(study), []
@@ -48,10 +50,18 @@ class Replicated:
             propensities = [self.model.propensity.fit(table, seed=seed) for table in encoded.tables()]
         for index, part in enumerate(chunks(study, self.chunk)):
             start = index * self.chunk
-            some = _Some.of(part.study, self.learnt_from, seed + start)
+            some = _Some.of(part.study, self.learnt_from, seed + start, self._rewards)
             chances = propensities if study.shared else _padded(propensities[start : start + self.chunk], some)
             prices.append(self._prices(some, chances, seed + start, progress)[: part.genuine])
         return answers(study, encoded, seed, np.concatenate(prices))
+
+    @property
+    def _rewards(self) -> str:
+        """How networks and sums see outcomes, see `CPVAE`."""
+        if isinstance(self.model, CPVAE):
+            return self.model.rewards
+        as_printed = isinstance(self.model, SPVAE) and self.model.form == "inverse_propensity"
+        return "raw" if as_printed else "standardised"
 
     def _prices(
         self, some: "_Some", propensities: list[FittedPropensity], seed: int, progress: Progress | bool | None
@@ -62,10 +72,10 @@ class Replicated:
             networks = _trained(model, CausalLoss(model.hide), some, some.columns(), size, seed, progress)
             return self._expected(some, _causal, networks.shared, (networks.arrays, some.scale), size, seed)
         if isinstance(model, CPVAE):
-            columns = _with_reward(some, propensities)
+            columns = _with_reward(some, [model.weights_of(propensity) for propensity in propensities])
             networks = _trained(model, ConditionalLoss(model.hide), some, columns, _latent(model, some), seed, progress)
             arms = np.bincount(some.encoded.log.actions, minlength=ARMS) / some.study.rows
-            context = (networks.shared, jnp.asarray(arms, jnp.float32))
+            context = (networks.shared, jnp.asarray(arms, jnp.float32), model.prices == "record")
             size = _latent(model, some) + some.attributes + 2
             return self._expected(some, _conditional, context, (networks.arrays, some.scale), size, seed)
         return self._similar(model, some, propensities, seed, progress)
@@ -91,7 +101,8 @@ class Replicated:
                 network = Members(
                     jax.tree.map(lambda leaf, at=index: leaf[at : at + 1], networks.arrays), networks.shared
                 )
-                taken, rows = propensities[table].taken, some.rows[index]
+                taken = propensities[table].taken
+                rows = np.arange(some.study.rows) if self.compared_with_all else some.rows[index]
                 logged.append(logged_rows(network, logs[table], some.standard[index], taken, rows))
             context, build = (networks.shared, model.form), _similar
             parts = (networks.arrays, jax.tree.map(lambda *leaves: jnp.stack(leaves), *logged), some.scale)
@@ -108,9 +119,11 @@ class Replicated:
 
 @dataclass(frozen=True, eq=False)
 class _Some:
-    """Replications of one program: which rows each learns from, [replication, row], and its outcomes standardised.
+    """Replications of one program: which rows each learns from, [replication, row], and its outcomes as networks see
+    them.
 
-    scale: the mean and the standard deviation of each replication's outcomes in those rows.
+    scale: what is taken off each replication's outcomes, and what they are then divided by: by default the mean and the
+    standard deviation of those rows.
     """
 
     study: Study
@@ -120,12 +133,16 @@ class _Some:
     scale: tuple[Array, Array]
 
     @classmethod
-    def of(cls, study: Study, learnt_from: float, seed: int) -> "_Some":
+    def of(cls, study: Study, learnt_from: float, seed: int, rewards: str = "standardised") -> "_Some":
         count = round(learnt_from * study.rows)
         random = [np.random.default_rng([seed, index]) for index in range(study.replications)]
         rows = np.sort(np.stack([generator.permutation(study.rows)[:count] for generator in random]), axis=1)
         outcomes = np.take_along_axis(study.outcomes, rows, axis=1)
         mean, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
+        if rewards == "raw":
+            mean, spread = np.zeros_like(mean), np.ones_like(spread)
+        if rewards == "unit":
+            mean, spread = outcomes.min(axis=1), np.ptp(outcomes, axis=1)
         standard = (study.outcomes - mean[:, None]) / spread[:, None]
         scale = (jnp.asarray(mean, jnp.float32), jnp.asarray(spread, jnp.float32))
         return cls(study, Encoded.of(study), rows, standard, scale)
@@ -168,9 +185,9 @@ def _latent(model: CausalPVAE | CPVAE | SPVAE, some: _Some) -> int:
     return model.sizes.of(some.encoded.log.schema)["latent"]
 
 
-def _with_reward(some: _Some, propensities: list[FittedPropensity]) -> Columns:
+def _with_reward(some: _Some, weights: list[np.ndarray]) -> Columns:
     """The reward is one more attribute."""
-    columns = some.columns(np.stack([propensity.weights() for propensity in propensities]))
+    columns = some.columns(np.stack(weights))
     seen = np.ones(columns["reward"].shape, bool)
     columns["values"] = np.concatenate([columns["values"], columns["reward"][..., None]], axis=2)
     columns["observed"] = np.concatenate([columns["observed"], seen[..., None]], axis=2)
@@ -216,8 +233,8 @@ def _causal(shared: Any, part: Any) -> Model:
 
 
 def _conditional(context: Any, part: Any) -> Model:
-    (shared, arms), (arrays, scale) = context, part
-    return ConditionalModel(_single(arrays, shared), RewardScale(*scale), arms)
+    (shared, arms, from_record), (arrays, scale) = context, part
+    return ConditionalModel(_single(arrays, shared), RewardScale(*scale), arms, from_record)
 
 
 def _similar(context: Any, part: Any) -> Model:
@@ -243,36 +260,14 @@ def _expected(build: Build, context: Any, parts: Any, values: Array, observed: A
         def one(part: Any, cells: Array, seen: Array) -> Array:
             model = build(context, part)
             completions = model.complete(cells, seen, uniforms, False)
-            prices = jnp.mean(jax.vmap(model.price)(completions.values), axis=1)
-            return jnp.exp(completions.log_weights) @ prices
+            if isinstance(model, ConditionalModel) and model.prices_records:
+                by_member = model.record_prices(cells, seen, uniforms, completions.values, False)
+            else:
+                by_member = jax.vmap(model.price)(completions.values)
+            return jnp.exp(completions.log_weights) @ jnp.mean(by_member, axis=1)
 
         shared = tables[0].shape[0] == 1
         cells, seen = (part[0] if shared else part for part in tables)
         return jax.vmap(one, in_axes=(0, None, None) if shared else 0)(parts, cells, seen)
 
     return jax.lax.map(row, (values, observed), batch_size=ROWS_AT_ONCE)
-
-
-# --- the paper's settings ---
-
-
-def paper_training(batch: int = 8) -> Training:
-    """25 passes over the 128 rows that are left of a fifth of the table when some are held out; plain Adam at 1e-3."""
-    rounds, steps = 25, 128 // batch
-    return Training(
-        1e-3, batch=batch, rounds=rounds, steps_per_round=steps, patience=rounds, clip=1e3, weight_decay=0.0
-    )
-
-
-def paper_spvae(latent: int = 10, batch: int = 8, summary: int = 5) -> Replicated:
-    """Networks, training and number of imputations of the paper's appendix; θ̂ as in its equation 12."""
-    sizes = Sizes(latent=latent, width=20, embedding=10, summary=summary)
-    form = "inverse_propensity"
-    model = SPVAE(samples=1, hide=0.0, form=form, sizes=sizes, training=paper_training(batch))
-    return Replicated(model, completions=5, learnt_from=0.2)
-
-
-def paper_cpvae() -> Replicated:
-    sizes = Sizes(latent=10, width=20, embedding=10, summary=5)
-    model = CPVAE(samples=1, hide=0.0, sizes=sizes, training=paper_training())
-    return Replicated(model, completions=5, learnt_from=0.2)

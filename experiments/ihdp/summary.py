@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from experiments.ihdp.data import EFFECT, NUMBERS, Outcomes, covariates, surface_b
 from experiments.ihdp.pieces import Piece, Scores, pieces_of
 from experiments.ihdp.settings import BEST, GROUPS, REFERENCE, Entry, Page
-from experiments.results import Results, six_digits, standard_error
+from experiments.results import Results, six_digits, standard_error, with_kept
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -22,6 +22,28 @@ def summarise(pages: Sequence[Page], seed: int, folder: Path) -> Results:
     data = {"rows": rows, "attributes": attributes, "numbers": NUMBERS, "treated": int(treated.sum())}
     described = {page.name: _page(page, outcomes, seed, folder) for page in pages}
     return {"seed": seed, "effect": EFFECT, "data": data, "reference": REFERENCE, "pages": described}
+
+
+def kept(pages: Sequence[Page], now: Results, before: Results) -> Results:
+    """The results with the rows that were stored before and not made anew."""
+    entries = {page.name: sorted(page.entries, key=lambda entry: GROUPS.index(entry.group)) for page in pages}
+    described = dict(now["pages"])
+    for name, page in before["pages"].items():
+        if name not in described:
+            continue
+        methods = [entry.name for entry in entries[name]]
+        shares = described[name]["shares"].items()
+        merged = {share: _merged(rows, page["shares"].get(share, {}), methods) for share, rows in shares}
+        described[name] = described[name] | {"shares": merged}
+    return now | {"pages": described}
+
+
+def _merged(now: Results, before: Results, methods: Sequence[str]) -> Results:
+    def listed(rows: Results) -> list[Results]:
+        return [row | {"name": name, "model": row["method"]} for name, row in rows.items()]
+
+    rows = with_kept(listed(now), listed(before), methods)
+    return {row["name"]: {key: row[key] for key in row if key not in ("name", "model")} for row in rows}
 
 
 def _page(page: Page, outcomes: Outcomes, seed: int, folder: Path) -> Results:

@@ -6,13 +6,24 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
-from experiments.ihdp.settings import BEST, GROUPS, HYPER, HYPER_SHARE, PRINTED, REFERENCE, SHARES
+from experiments.ihdp.settings import (
+    BEST,
+    CONDITIONAL,
+    GROUPS,
+    HYPER,
+    HYPER_SHARE,
+    PRINTED,
+    PRINTED_ERRORS,
+    REFERENCE,
+    SHARES,
+    SIMILARITY,
+)
 from experiments.results import Results
 from experiments.tables import NONE, Table, Tables, bold, marked
 
 RESPECTED = ("MI, ridge per arm", REFERENCE, BEST)
-PRINTED_AS = ("SPVAE (paper's settings)", "CPVAE (paper's settings)")
-"""The paper's two models at its settings: shown as they are, not in their doubly robust form."""
+PRINTED_AS = (SIMILARITY, CONDITIONAL)
+"""The paper's two models: every reading is shown as it is, not in its doubly robust form."""
 Row = dict[str, Any]
 
 
@@ -59,8 +70,10 @@ def _printed_beside(shares: Results, names: Sequence[str]) -> dict[str, tuple[fl
     methods are printed as they are."""
     beside = {}
     for key, numbers in PRINTED.items():
-        variants = [name for name in names if name == key or (_begins(name, key) and key not in PRINTED_AS)]
-        if variants:
+        variants = [name for name in names if _begins(name, key)]
+        if key in PRINTED_AS:
+            beside |= dict.fromkeys(variants, numbers)
+        elif variants:
             beside[min(variants, key=partial(_mean_error, shares))] = numbers
     return beside
 
@@ -69,10 +82,13 @@ def _best_names(shares: Results) -> list[str]:
     """Of each method the row of least mean error, and the rows that the experiment must respect."""
     names = _names(shares)
     method_of = {name: row["method"] for rows in shares.values() for name, row in rows.items()}
-    families = [[name for name in names if method_of[name] == method] for method in method_of.values()]
-    families += [[name for name in names if _begins(name, key)] for key in PRINTED]
+    of_paper = {name for rows in shares.values() for name, row in rows.items() if row["group"] == "paper"}
+    others = [name for name in names if name not in of_paper]
+    families = [[name for name in others if method_of[name] == method] for method in method_of.values()]
+    families += [[name for name in others if _begins(name, key)] for key in PRINTED]
     best = {min(family, key=partial(_mean_error, shares)) for family in families if family}
-    return [name for name in names if name in best or name in (*RESPECTED, *PRINTED_AS)]
+    readings = {name for name in of_paper if name == method_of[name]}
+    return [name for name in names if name in best or name in readings or name in RESPECTED]
 
 
 def _mean_error(shares: Results, name: str) -> float:
@@ -85,6 +101,30 @@ def against_table(results: Results) -> Table:
     names = [name for name in _best_names(shares) if name != BEST]
     columns = [AGAINST.cells(rows, names) for rows in shares.values()]
     return _table(f"{BEST} against", [_percent(share) for share in shares], names, columns, shares)
+
+
+def reached_table(results: Results) -> Table:
+    """For every number the paper prints of its two models the readings that reach it, or the nearest one."""
+    shares, lines = results["pages"]["shared"]["shares"], []
+    for key in PRINTED_AS:
+        for share, rows in shares.items():
+            theirs = {name: row for name, row in rows.items() if _begins(name, key) and row["method"] == name}
+            if float(share) not in SHARES or not theirs:
+                continue
+            at = SHARES.index(float(share))
+            printed, error = PRINTED[key][at], PRINTED_ERRORS[key][at]
+            near = [name for name, row in theirs.items() if _is_reached(row, printed, error)]
+            nearest = min(theirs, key=lambda name, rows=theirs, to=printed: abs(rows[name]["error"] - to))
+            words = [name.removeprefix(f"{key}, ") for name in (*near, nearest)]
+            reached = "; ".join(words[:-1]) or "none"
+            what = f"{key.partition(' ')[0]}, {_percent(share)}", f"{printed:.2f} ± {error:.2f}"
+            lines.append((*what, reached, words[-1], ERROR.write(rows[nearest])))
+    return Table(("the paper prints", "error", "reached by", "nearest", "its error"), lines)
+
+
+def _is_reached(row: Row, printed: float, error: float) -> bool:
+    """Whether a printed error is within two standard errors of the difference; printed numbers are rounded."""
+    return abs(row["error"] - printed) <= 2 * (row["error_se"] ** 2 + error**2) ** 0.5 + 0.005
 
 
 def short_table(results: Results) -> Table:
@@ -160,6 +200,7 @@ def runs_table(results: Results) -> Table:
 TABLES: Tables = {
     "errors": errors_table,
     "against": against_table,
+    "reached": reached_table,
     "ihdp": short_table,
     "every error": every_error_table,
     "paired": paired_table,

@@ -9,8 +9,10 @@ python -m experiments.mnist --tables-only                     results and pictur
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from experiments.command import Command, answered, store, store_showcase, write_files
@@ -18,7 +20,7 @@ from experiments.mnist import settings
 from experiments.mnist.pictures import files
 from experiments.mnist.pieces import plan
 from experiments.mnist.run import run
-from experiments.mnist.summary import showcase_of, summarise
+from experiments.mnist.summary import kept, showcase_of, summarise
 from experiments.mnist.tables import main_table
 from experiments.pieces import report_failures
 from experiments.results import Results
@@ -44,7 +46,8 @@ def _run(options: argparse.Namespace) -> int:
         pieces = plan(COMMAND.requested(options), range(options.start, options.stop), effort.size, options.seed)
         failures = run(pieces, options.replications, options.pieces, options.machine)
     results = summarise(effort, options.replications, options.seed, options.pieces)
-    stored = store("mnist", results, options, _counts)
+    stored = store("mnist", results, options, _counts, partial(kept, effort))
+    results = json.loads(stored.read_text())
     store_showcase(showcase_of(effort, options.seed, options.pieces), options.out)
     write_files(files(options.out), options.out.parent)
     print(f"\n{main_table(results).markdown()}\n\nin full: {stored}")

@@ -7,13 +7,11 @@ from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from experiments.chosen_actions import Chosen, chosen_actions, name_of
 from experiments.mnist.data import BOUNDED, BRIGHTEST, DIGITS, Part, Replication
 from prudent import CPVAE, CausalPVAE, Conservative, Log, MaximumExpectedReward, TailAverse
 from prudent.decide import Policy, PriceTable, Search, Strategy
-from prudent.decide.plausible_set import worst_over
 from prudent.models import Fitted, fit_many
 from prudent.table import KindOverride, Schema
 
@@ -21,33 +19,6 @@ SHOWN = 8
 """Completed images for each test image of the showcase."""
 CAREFUL = 0.05
 """The risk at which the showcase gives the worst plausible reward and the mean of the worst."""
-
-
-class PerAttribute(Strategy):
-    """The paper's conservative rule with its c read attribute by attribute: an image x is plausible when the geometric
-    mean over the attributes of p(x_j | x̃) / p(x̂_j | x̃) exceeds c.
-
-    Read for the whole image, as the paper prints it, the ratio of two images is far below every c it uses, and x̂ stays
-    alone; under this reading c = .001 can admit images of other digits, as the paper says it does.
-    """
-
-    c: float
-    attributes: int
-
-    @property
-    def literal(self) -> bool:
-        """Candidates as the paper draws them."""
-        return True
-
-    def __repr__(self) -> str:
-        return f"PerAttribute(c={self.c})"
-
-    def plausible(self, table: PriceTable) -> Bool[Array, " completion"]:
-        ratio = (table.log_density - table.log_density[0]) / self.attributes
-        return (ratio > np.log(self.c)).at[0].set(True)
-
-    def scores(self, table: PriceTable) -> Float[Array, " action"]:
-        return worst_over(table, self.plausible(table))
 
 
 class Method(Protocol):
@@ -93,7 +64,8 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test image. pixel: the kind of the attributes. full_information: learn from what every action
-    would have earned. together: replications that are learnt in one program.
+    would have earned. together: replications that are learnt in one program. support: whether an action must be likely
+    enough for such a case, see `prudent.decide.Support`.
     """
 
     model: CausalPVAE | CPVAE
@@ -102,13 +74,14 @@ class Learnt:
     pixel: KindOverride = BOUNDED
     full_information: bool = False
     together: int = 1
+    support: bool = True
 
     def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
         first = self._log(replications[0], None)
         logs = [first, *(self._log(one, first) for one in replications[1:])]
         begun = time.perf_counter()
         seed = replications[0].fit_seed
-        models = fit_many(self.model, logs, seed=seed, progress=progress)  # type: ignore[arg-type]
+        models = fit_many(self.model, logs, seed, progress, self.support)  # type: ignore[arg-type]
         seconds = (time.perf_counter() - begun) / len(logs)
         return [self._chosen(model, one, seconds) for model, one in zip(models, replications, strict=True)]
 

@@ -1,6 +1,6 @@
 """Handwritten digits as logged decisions: half of the pixels gone, ten actions, a reward for being near."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -9,12 +9,14 @@ import polars as pl
 
 from prudent import Log
 from prudent.errors import InputProblem, require
-from prudent.table import KindOverride
+from prudent.table import KindOverride, Schema
 
 IMAGES, SIDE, DIGITS = 5000, 28, 10
 BRIGHTEST = 255
 BOUNDED = (0, BRIGHTEST)
 """What a pixel is, to a log: a number between two bounds."""
+UNIT = "unit"
+"""A number that the networks see divided by 255, whatever its mean and spread; no kind of the package's."""
 LEARNT_FROM = 0.8
 ERASED = 0.5
 NOISE_VARIANCE = 0.1
@@ -70,6 +72,10 @@ class Size:
     def attributes(self) -> int:
         return self.side**2
 
+    @property
+    def learnt_from(self) -> int:
+        return round(LEARNT_FROM * self.images)
+
     @cached_property
     def names(self) -> list[str]:
         return [f"pixel_{number:03d}" for number in range(self.attributes)]
@@ -107,6 +113,7 @@ class Replication:
     actions: np.ndarray
 
     @classmethod
+    @lru_cache(maxsize=120)
     def of(cls, index: int, seed: int, size: Size = Size()) -> "Replication":
         """Seed 0 is the test, on all images; under any other seed only those of the development pool are used."""
         random = np.random.default_rng([seed, index])
@@ -151,12 +158,16 @@ class Replication:
 
 def _log(frame: pl.DataFrame, decisions: dict[str, np.ndarray], pixel: KindOverride, like: Log | None) -> Log:
     # a corner that is always black is still a pixel, so that all replications have the same attributes
-    kinds = dict.fromkeys(frame.columns, pixel)
+    kinds = dict.fromkeys(frame.columns, "real" if pixel == UNIT else pixel)
     reading: dict[str, Any] = {"kinds": kinds}
     if like is not None:
         reading = {"schema": like.schema, "action_labels": like.action_labels}
     table = frame.with_columns(**decisions)
-    return Log.from_frame(table, action="action", reward="reward", propensity="chance", **reading)
+    log = Log.from_frame(table, action="action", reward="reward", propensity="chance", **reading)
+    if like is None and pixel == UNIT:
+        columns = tuple(replace(column, location=0.0, scale=float(BRIGHTEST)) for column in log.schema.columns)
+        return _log(frame, decisions, pixel, replace(log, schema=Schema(columns)))
+    return log
 
 
 def _part(chosen: np.ndarray, size: Size, random: np.random.Generator) -> Part:

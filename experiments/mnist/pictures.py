@@ -12,7 +12,7 @@ from experiments.mnist.aims import failures_picture
 from experiments.mnist.cases import Showcase
 from experiments.mnist.data import DIGITS
 from experiments.mnist.page import page
-from experiments.mnist.settings import CAREFUL_AIM, PRINTED
+from experiments.mnist.settings import CAREFUL_AIM, DRAWN, PAPER, PRINTED
 from experiments.mnist.showcase import sheet
 from experiments.results import Results
 from experiments.strategy_order import family, representatives
@@ -35,8 +35,9 @@ FRONTIER = Frontier(
 def files(out: Path) -> Files:
     """All pictures of the stored results, and the page of ten images where there is a showcase."""
     results = json.loads((out / "mnist.json").read_text(encoding="utf-8"))
-    pictures = {"frontier": FRONTIER.picture(results["rows"])}
-    models = compared(results["rows"])
+    rows = [row for row in results["rows"] if row["model"] == DRAWN or not row["model"].startswith(f"{PAPER}, ")]
+    pictures = {"frontier": FRONTIER.picture(rows)}
+    models = compared(rows)
     if models:
         pictures |= {"actions": actions_picture(models), "rewards": rewards_picture(models)}
     if results["left"]:

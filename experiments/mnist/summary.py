@@ -12,8 +12,8 @@ from experiments.entries import rows_of
 from experiments.mnist.aims import failures, most_careful
 from experiments.mnist.data import DIGITS, Replication
 from experiments.mnist.pieces import Piece
-from experiments.mnist.settings import GROUPS, THRESHOLD, Effort, Entry
-from experiments.results import Results, six_digits, standard_error
+from experiments.mnist.settings import BEST, GROUPS, THRESHOLD, Effort, Entry
+from experiments.results import Results, six_digits, standard_error, with_kept
 
 PER = 1000
 Truths = dict[int, Replication]
@@ -65,6 +65,15 @@ def summarise(effort: Effort, replications: int, seed: int, folder: Path) -> Res
         "left": _left(rows, {entry.name: kept for entry, kept in stored}, truths),
         "machine": ", ".join(machines),
     }
+
+
+def kept(effort: Effort, now: Results, before: Results) -> Results:
+    """The results with the rows that were stored before and not made anew."""
+    names = [entry.name for entry in sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))]
+    rows = with_kept(now["rows"], before["rows"], names)
+    machines = dict.fromkeys(row["machine"] for row in rows)
+    left = now["left"] if any(row["model"] == BEST for row in now["rows"]) else before["left"]
+    return now | {"rows": rows, "left": left, "machine": ", ".join(machines)}
 
 
 def showcase_of(effort: Effort, seed: int, folder: Path) -> dict[str, np.ndarray]:

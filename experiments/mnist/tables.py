@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from experiments.mnist.aims import aims
-from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED
+from experiments.mnist.settings import BEST, GROUPS, PAPER, PRINTED, printed_for
 from experiments.results import Results
 from experiments.tables import NONE, Table, Tables, bold, marked, number, row_name
 
@@ -20,6 +20,10 @@ SHOWN = {
     "limit": ("MaximumExpectedReward", "TailAverse(risk=0.05)"),
 }
 """The strategies on the first page; of the paper's settings and the trivial rules all are there."""
+
+
+SHORT = (f"{PAPER}, rewards in [0, 1]", f"{PAPER}, raw rewards")
+"""The readings on the project's results page."""
 
 
 def main_table(results: Results) -> Table:
@@ -47,8 +51,13 @@ def main_table(results: Results) -> Table:
 
 def short_table(results: Results) -> Table:
     """For the project's results page."""
-    wanted = {BEST: ("MaximumExpectedReward", "TailAverse(risk=0.05)"), PAPER: tuple(PRINTED), "constant 5": ("",)}
-    kept = [row for row in _ordered(results) if row["strategy"] in wanted.get(row["model"], ())]
+    wanted = {BEST: ("MaximumExpectedReward", "TailAverse(risk=0.05)"), "constant 5": ("",)}
+    theirs = (*PRINTED, *(name.replace("Conservative", "PerAttribute") for name in PRINTED))
+    kept = [
+        row
+        for row in _ordered(results)
+        if row["strategy"] in (theirs if row["model"] in SHORT else wanted.get(row["model"], ()))
+    ]
     lines = [(row_name(row), _mean(row), _below(row), str(row["replications"]), *_printed(row)) for row in kept]
     return Table(HEADS, lines)
 
@@ -68,6 +77,35 @@ def aims_table(results: Results) -> Table:
         for words, row, reached in aims(_ordered(results))
     ]
     return Table(heads, lines)
+
+
+def reached_table(results: Results) -> Table:
+    """For every number the paper prints the readings that reach it, or the nearest one."""
+    heads = ("the paper prints", "mean R", "reached by", "nearest", "its mean R", "R < −7: the paper", "there")
+    theirs = [row for row in _ordered(results) if row["group"] == "paper"]
+    lines = []
+    for strategy, (mean, error, below, _) in PRINTED.items():
+        rows = [row for row in theirs if printed_for(row["strategy"]) == PRINTED[strategy]]
+        if not rows:
+            continue
+        near = [row for row in rows if is_reached(row, mean, error)]
+        nearest = min(rows, key=lambda row: abs(row["mean"] - mean))
+        reached = "; ".join(_reading(row, strategy) for row in near) or "none"
+        printed = f"{number(mean, 2)} ± {error:.2f}"
+        lines.append(
+            (strategy, printed, reached, _reading(nearest, strategy), _mean(nearest), f"{below:.1f}", _below(nearest))
+        )
+    return Table(heads, lines)
+
+
+def is_reached(row: Row, mean: float, error: float) -> bool:
+    """Whether a printed mean is within two standard errors of the difference."""
+    return abs(row["mean"] - mean) <= 2 * (row["mean_error"] ** 2 + error**2) ** 0.5
+
+
+def _reading(row: Row, strategy: str) -> str:
+    c = ", c by pixel" if row["strategy"] != strategy else ""
+    return row["model"].removeprefix(f"{PAPER}, ") + c
 
 
 def left_table(results: Results) -> Table:
@@ -131,6 +169,7 @@ TABLES: Tables = {
     "digits": main_table,
     "mnist": short_table,
     "aims": aims_table,
+    "reached": reached_table,
     "left": left_table,
     "every row": every_table,
     "actions": shares_table("actions"),
@@ -158,9 +197,10 @@ def _below(row: Row) -> str:
 
 def _printed(row: Row) -> tuple[str, str]:
     """What the paper prints for a row."""
-    if row["model"] != PAPER or row["strategy"] not in PRINTED:
+    printed = printed_for(row["strategy"]) if row["group"] == "paper" else None
+    if printed is None:
         return "", ""
-    mean, mean_error, below, below_error = PRINTED[row["strategy"]]
+    mean, mean_error, below, below_error = printed
     return f"{number(mean, 2)} ± {mean_error:.2f}", f"{below:.1f} ± {below_error:.2f}"
 
 

@@ -11,8 +11,10 @@ python -m experiments.t1d --ohio DIR --out FOLDER             the same with a si
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from experiments.command import Command, answered, store, store_showcase, write_files
@@ -22,7 +24,7 @@ from experiments.t1d import settings
 from experiments.t1d.data import MECHANISMS, Clinic, OhioClinic, VirtualClinic, world_of
 from experiments.t1d.pictures import files
 from experiments.t1d.pieces import plan, run
-from experiments.t1d.summary import showcase_of, summarise
+from experiments.t1d.summary import kept, showcase_of, summarise
 from experiments.t1d.tables import main_table, verdict_table
 from prudent.errors import InputProblem
 
@@ -82,9 +84,10 @@ def _run(options: argparse.Namespace) -> int:
         requested = [clinic for clinic in clinics if options.ohio or clinic.name in options.mechanism]
         indices = range(options.start, options.stop)
         pieces = plan(requested, COMMAND.requested(options), indices, effort.size, options.seed)
-        failures = run(pieces, options.pieces, options.machine)
+        failures = run(pieces, options.replications, options.pieces, options.machine)
     results = summarise(effort, clinics, options.replications, options.seed, options.pieces)
-    stored = store("t1d", results, options, _counts)
+    stored = store("t1d", results, options, _counts, partial(kept, effort))
+    results = json.loads(stored.read_text())
     store_showcase(showcase_of(effort, clinics, options.seed, options.pieces), options.out)
     # nothing learnt from OhioT1DM may be written outside of --out
     write_files(files(options.out), options.out if options.ohio else options.out.parent)

@@ -94,7 +94,8 @@ class Learnt:
     """A model of the package, fitted to the log, and the strategies that choose by it.
 
     completions: of every test meal; worse ones are not searched for, so that every strategy sees the same. complete:
-    learn from and choose for records without gaps. doubt, noise: see `Policy`.
+    learn from and choose for records without gaps. doubt, noise: see `Policy`. together: replications learnt
+    in one program.
     """
 
     model: CausalPVAE | SPVAE | CPVAE
@@ -103,6 +104,7 @@ class Learnt:
     complete: bool = False
     doubt: float = 0.0
     noise: float = 0.0
+    together: int = 1
 
     def choose(self, replication: Replication, progress: Progress) -> Chosen:
         stored = replication.model(self.model, self.complete, progress)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 
 from experiments.pieces import Progress, read_arrays, this_machine, write_arrays
 from prudent import Log, load
-from prudent.models import Fitted
+from prudent.models import Fitted, fit_many
 
 LEARNT, TESTED = 0, 1
 MECHANISMS = ("mcar", "mar")
@@ -229,8 +229,7 @@ class Replication:
 
     def model(self, settings: Any, complete: bool, progress: Progress) -> StoredModel:
         """Learnt from the log, and stored: another strategy does not need another model."""
-        words = f"{settings}, {complete}, {self.draw}, {self.learnt_from.rewards.sum()}"
-        path = self.models / hashlib.sha256(words.encode()).hexdigest()[:20]
+        path = self._model_path(settings, complete)
         stored = StoredModel.load(path, self.machine)
         if stored is None:
             begun = time.perf_counter()
@@ -239,17 +238,24 @@ class Replication:
             stored.save(path)
         return stored
 
+    def _model_path(self, settings: Any, complete: bool) -> Path:
+        words = f"{settings}, {complete}, {self.draw}, {self.learnt_from.rewards.sum()}"
+        return self.models / hashlib.sha256(words.encode()).hexdigest()[:20]
+
     @property
     def units(self) -> tuple[float, ...]:
         return self.draw.world.units
 
-    def log(self, complete: bool = False) -> Log:
-        """What was given and how it turned out; `complete` as if nothing had been missing."""
+    def log(self, complete: bool = False, like: Log | None = None) -> Log:
+        """What was given and how it turned out; `complete` as if nothing had been missing.
+
+        like: a log to be read like, so that both can be learnt in one program.
+        """
         part = self.learnt_from
         table = self._frame(part, complete).with_columns(dose=part.actions, outcome=part.rewards)
         every = tuple(range(len(self.units)))
-        kinds = dict(self.draw.world.kinds)
-        return Log.from_frame(table, action="dose", reward="outcome", kinds=kinds, action_labels=every)
+        reading: dict[str, Any] = {"kinds": dict(self.draw.world.kinds)} if like is None else {"schema": like.schema}
+        return Log.from_frame(table, action="dose", reward="outcome", action_labels=every, **reading)
 
     def cases(self, complete: bool = False) -> pl.DataFrame:
         return self._frame(self.tested, complete)
@@ -257,3 +263,20 @@ class Replication:
     def _frame(self, part: Part, complete: bool) -> pl.DataFrame:
         cells = part.full if complete else part.values
         return pl.DataFrame(dict(zip(self.draw.world.names, cells.T, strict=True))).fill_nan(None)
+
+
+def learn_together(settings: Any, complete: bool, replications: Sequence[Replication], progress: Progress) -> None:
+    """Learn a model for each replication in one program, and store them; where all are stored, nothing is done.
+
+    These models open every action to every case, as the paper does.
+    """
+    paths = [one._model_path(settings, complete) for one in replications]
+    if all((path / "model.json").exists() for path in paths):
+        return
+    begun = time.perf_counter()
+    first = replications[0].log(complete)
+    logs = [first, *(one.log(complete, first) for one in replications[1:])]
+    models = fit_many(settings, logs, seed=replications[0].draw.fit_seed, progress=progress, support=False)
+    seconds = (time.perf_counter() - begun) / len(logs)
+    for path, fitted, replication in zip(paths, models, replications, strict=True):
+        StoredModel(fitted, seconds, replication.machine).save(path)

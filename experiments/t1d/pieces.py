@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments import pieces
+from experiments import batches, pieces
 from experiments.chosen_actions import StoredChoices
-from experiments.t1d.data import Clinic, Draw, Replication, Size, VirtualClinic
+from experiments.t1d.choices import Learnt
+from experiments.t1d.data import Clinic, Draw, Replication, Size, VirtualClinic, learn_together
 from experiments.t1d.settings import BEST, Entry
 from experiments.t1d.showcase import showcase
 
@@ -25,6 +26,18 @@ class Piece:
     @property
     def words(self) -> str:
         return f"{self.title}, replication {self.draw.index}"
+
+    @property
+    def index(self) -> int:
+        return self.draw.index
+
+    @property
+    def together(self) -> int:
+        return self.entry.method.together if isinstance(self.entry.method, Learnt) else 1
+
+    def at(self, index: int) -> "Piece":
+        """The same of another replication."""
+        return replace(self, draw=replace(self.draw, index=index))
 
     @property
     def shows(self) -> bool:
@@ -66,5 +79,16 @@ def plan(
     ]
 
 
-def run(requested: Sequence[Piece], folder: Path, machine: str) -> list[pieces.Failure[Piece]]:
-    return pieces.run(requested, folder, lambda piece, progress: piece.work(folder, machine, progress))
+def run(
+    requested: Sequence[Piece], replications: int, folder: Path, machine: str
+) -> list[pieces.Failure[batches.Batch[Piece]]]:
+    def work(batch: tuple[Piece, ...], progress: pieces.Progress) -> None:
+        method = batch[0].entry.method
+        if isinstance(method, Learnt) and method.together > 1:
+            data = [Replication.of(piece.draw, folder, machine) for piece in batch]
+            learn_together(method.model, method.complete, data, progress)
+        for piece in batch:
+            if piece.load(folder) is None:
+                piece.work(folder, machine, progress)
+
+    return batches.run(requested, replications, folder, work)

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.chosen_actions import StoredChoices
 from experiments.entries import rows_of
-from experiments.results import Results, six_digits, standard_error
+from experiments.results import Results, six_digits, standard_error, with_kept
 from experiments.t1d.choices import Rivals
 from experiments.t1d.data import TESTED, Clinic, Draw, Part
 from experiments.t1d.pieces import Piece
@@ -74,6 +74,16 @@ def _clinic(effort: Effort, clinic: Clinic, replications: int, seed: int, folder
     rows = [row for entry, choices in stored for row in rows_of(entry, choices, partial(_numbers, truths, units))]
     rivals = [name for entry in entries if entry.group == "rival" for name in _names(entry)]
     return {"title": clinic.title, "units": [six_digits(unit) for unit in units], "rivals": rivals, "rows": rows}
+
+
+def kept(effort: Effort, now: Results, before: Results) -> Results:
+    """The results with the rows that were stored before and not made anew."""
+    names = [entry.name for entry in sorted(effort.entries, key=lambda entry: GROUPS.index(entry.group))]
+    clinics = before["clinics"] | now["clinics"]
+    for name, clinic in before["clinics"].items():
+        rows = with_kept(clinics[name]["rows"], clinic["rows"], names)
+        clinics[name] = clinics[name] | {"rows": rows}
+    return now | {"clinics": clinics}
 
 
 def showcase_of(effort: Effort, clinics: Sequence[Clinic], seed: int, folder: Path) -> dict[str, np.ndarray]:

@@ -1,11 +1,14 @@
 """c and risk: the χ² map against the exact Gaussian posterior, and what a fitted model's plausible sets hold."""
 
+from dataclasses import replace
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 from prudent import Conservative, MaximumExpectedReward
-from prudent.decide import Search, c_of_risk, plausible_mass, risk_of_c
+from prudent.decide import PlausibleSet, PriceTable, Search, c_of_risk, plausible_mass, risk_of_c
 from prudent.errors import InputProblem
 from prudent.worlds import DosingWorld, squared_radii
 
@@ -96,3 +99,22 @@ def test_mass_is_the_sum_of_weights_inside_and_the_same_for_a_row_alone(fitted_m
         assert plausible_mass(policy, cases.iloc[[row]]).held[0] == pytest.approx(held[row], abs=1e-5)
     with pytest.raises(InputProblem, match="no rows"):
         plausible_mass(policy, cases.iloc[:0])
+
+
+def test_c_by_attribute_bounds_the_geometric_mean_of_the_ratio():
+    prices = jnp.array([[0.0, -1.0], [-3.0, -1.0], [-3.0, -9.0]])
+    densities = jnp.array([0.0, -100.0, -700.0])
+    table = PriceTable(prices, jnp.log(jnp.array([0.0, 0.5, 0.5])), densities, gaps=jnp.float32(49))
+
+    def inside(c, **how):
+        return PlausibleSet(c=c, **how).inside(table).tolist()
+
+    assert inside(1e-12, per_attribute=True) == [True, True, True]
+    assert inside(1 - 1e-9, per_attribute=True) == [True, False, False]
+    assert inside(0.1, per_attribute=True) == [True, True, False]  # exp(-100 / 49) is 0.13
+    np.testing.assert_array_equal(Conservative(c=0.1, per_attribute=True).scores(table), [-3.0, -1.0])
+    assert inside(0.001) == [True, False, False]
+    with pytest.raises(InputProblem, match="'per_attribute'"):
+        Conservative(risk=0.1, per_attribute=True)
+    with pytest.raises(InputProblem, match="number of gaps"):
+        PlausibleSet(c=0.1, per_attribute=True).inside(replace(table, gaps=None))

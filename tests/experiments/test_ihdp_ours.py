@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.ihdp.data import EFFECT, study
-from experiments.ihdp.ours import GaussianProcess
-from experiments.ihdp.replicated import Replicated, paper_spvae
+from experiments.ihdp.ours import Encoded, GaussianProcess
+from experiments.ihdp.printed import EqualWeights, paper_sizes, paper_spvae
+from experiments.ihdp.replicated import Replicated
 from experiments.rivals.effects import DifferenceInMeans, Study
 from prudent import CPVAE, SPVAE, CausalPVAE, GaussianPrices, ImputedLogistic, Sizes, Training
 
@@ -61,9 +62,30 @@ def test_the_gaussian_process_on_five_complete_replications():
 
 
 def test_the_papers_settings():
-    paper = paper_spvae(latent=5, batch=4, summary=20)
+    paper = paper_spvae(paper_sizes(latent=5, summary=20), batch=4)
     assert isinstance(paper.model, SPVAE)
     assert (paper.completions, paper.learnt_from, paper.model.form) == (5, 0.2, "inverse_propensity")
     training = paper.model.training
-    assert training.steps_per_round * training.batch == 128
-    assert replace(training, batch=8, steps_per_round=16) == paper_spvae().model.training
+    assert training.steps_per_round * training.batch == 152  # a fifth of 747, in whole batches
+    assert replace(training, batch=8, steps_per_round=19) == paper_spvae().model.training
+
+
+def test_equal_weights_are_the_inverse_propensity_estimate():
+    data, _ = study("shared", 0.3, 3, seed=7)
+    propensity = ImputedLogistic(imputations=1, folds=2)
+    answer = EqualWeights(propensity).estimate(data)[""]
+    taken = propensity.fit(Encoded.of(data).tables()[0], seed=0).taken
+    signed = np.where(data.treated, 1, -1) * data.outcomes / taken
+    np.testing.assert_allclose(answer.effect, signed.mean(axis=1))
+    assert answer.prices.shape == (3, 747, 2)
+
+
+def test_equation_12_may_sum_over_more_rows_than_the_network_learns_from():
+    data, _ = study("shared", 0.3, 2, seed=7)
+    small = Sizes(latent=2, width=4, embedding=2, summary=4)
+    model = SPVAE.as_printed(149, 1, small, noise=None, batch=64, propensity=ImputedLogistic(1, 2))
+    both = [Replicated(model, 2, 0.2, compared_with_all=every).estimate(data)[""] for every in (False, True)]
+    assert not np.allclose(both[0].prices, both[1].prices)
+    # barely trained, all rows are about equally similar
+    equal = EqualWeights(ImputedLogistic(1, 2)).estimate(data)[""]
+    np.testing.assert_allclose(both[1].effect, equal.effect, atol=1.0)

@@ -15,13 +15,13 @@ from experiments.batches import batches
 from experiments.mnist import __main__ as command
 from experiments.mnist import data, settings
 from experiments.mnist.aims import aims, failures
-from experiments.mnist.choices import Chosen, PerAttribute, of_completions, shown_rows
+from experiments.mnist.choices import Chosen, of_completions, shown_rows
 from experiments.mnist.data import Part, Replication, Size
 from experiments.mnist.pieces import Piece
 from experiments.mnist.settings import BEST, EFFORTS, Entry
 from experiments.mnist.summary import Outcome
 from experiments.mnist.tables import TABLES
-from prudent import Conservative, MaximumExpectedReward, TailAverse
+from prudent import MaximumExpectedReward, TailAverse
 from prudent.decide import PriceTable
 from prudent.errors import InputProblem
 from prudent.table import Column, Schema
@@ -151,7 +151,10 @@ def test_a_method_that_fails_loses_no_other(
         def choose(self, replications: Sequence[Replication], progress: object = False) -> list[Chosen]:
             return [Chosen(("",), np.full((1, 24), 10))]
 
-    entries = (Entry("eleventh action", Fails(), "ours"), *TOY.entries[3:5])
+    entries = (
+        Entry("eleventh action", Fails(), "ours"),
+        *(entry for entry in TOY.entries if entry.name in TRIVIAL[:2]),
+    )
     monkeypatch.setattr(settings.Effort, "entries", entries)
     assert command.main(requested(tmp_path)) == 1
     assert "FAILED: eleventh action, replication 1: ValueError: the choices" in capsys.readouterr().err
@@ -181,10 +184,10 @@ def test_only_the_test_writes_to_the_page():
 
 
 def test_a_batch_is_whole_however_the_work_is_shared():
-    paper = next(entry for entry in EFFORTS["full"].entries if entry.name == settings.PAPER)
-    pieces = [Piece(paper, TOY.size, 0, index) for index in (3, 4, 12, 21)]
-    indices = [[piece.index for piece in batch.pieces] for batch in batches(pieces, replications=25)]
-    assert indices == [list(range(10)), list(range(10, 20)), list(range(20, 25))]
+    paper = next(entry for entry in EFFORTS["full"].entries if entry.name == settings.DRAWN)
+    pieces = [Piece(paper, TOY.size, 0, index) for index in (3, 4, 52, 101)]
+    indices = [[piece.index for piece in batch.pieces] for batch in batches(pieces, replications=105)]
+    assert indices == [list(range(50)), list(range(50, 100)), list(range(100, 105))]
 
 
 def test_stored_rows_are_not_lost_by_accident(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -198,6 +201,18 @@ def test_stored_rows_are_not_lost_by_accident(tmp_path: Path, capsys: pytest.Cap
     assert [row["name"] for row in results_of(tmp_path)["rows"]] == ["constant 4"]
 
 
+def test_stored_rows_are_kept_where_that_is_asked_and_only_of_entries_that_exist(tmp_path: Path):
+    assert command.main(requested(tmp_path, "--entries", "constant 4", "constant 5")) == 0
+    stored = results_of(tmp_path)
+    stored["rows"] += [row | {"name": "former", "model": "former"} for row in stored["rows"][:1]]
+    (tmp_path / "results" / "mnist.json").write_text(json.dumps(stored))
+    shutil.rmtree(next((tmp_path / "pieces").rglob("constant-5")))
+    assert command.main(requested(tmp_path, "--keep", "--entries", "uniform")) == 0
+    rows = results_of(tmp_path)["rows"]
+    assert [row["name"] for row in rows] == ["constant 4", "constant 5", "uniform"]
+    assert rows[1] == stored["rows"][1]
+
+
 def test_every_entry_has_a_place_and_settings_of_its_own():
     for effort in EFFORTS.values():
         pieces = [Piece(entry, effort.size, 0, 0) for entry in effort.entries]
@@ -205,22 +220,10 @@ def test_every_entry_has_a_place_and_settings_of_its_own():
         assert sum(piece.shows for piece in pieces) == 1
         for piece in pieces:
             assert repr(piece.entry.method) in piece.fingerprint
-    assert all(name in {c.row("") for c in TOY.entries} for name in (BEST, settings.PAPER, *TRIVIAL))
+    assert all(name in {c.row("") for c in TOY.entries} for name in (BEST, settings.DRAWN, *TRIVIAL))
 
 
-# --- the strategy of this experiment ---
-
-
-def test_c_by_attribute_keeps_all_or_the_most_likely_alone():
-    densities = jnp.array([0.0, -100.0, -700.0])
-    prices = jnp.array([[0.0, -1.0], [-3.0, -1.0], [-3.0, -9.0]])
-    table = PriceTable(prices, jnp.log(jnp.array([0.0, 0.5, 0.5])), densities)
-    assert PerAttribute(1e-12, 49).plausible(table).tolist() == [True, True, True]
-    assert PerAttribute(1 - 1e-9, 49).plausible(table).tolist() == [True, False, False]
-    assert PerAttribute(0.1, 49).plausible(table).tolist() == [True, True, False]
-    np.testing.assert_array_equal(PerAttribute(0.1, 49).scores(table), [-3.0, -1.0])
-    # read for the whole image, no c of the paper admits anything
-    assert Conservative(c=0.001, paper_literal=True).plausible_set.inside(table).tolist() == [True, False, False]
+# --- what is shown ---
 
 
 def test_completions_that_are_shown_stand_for_those_with_the_same_best_action():
@@ -343,10 +346,10 @@ def test_aims_are_judged_by_the_row_that_comes_nearest():
         scored("ours", "bold", -0.3, 2.0),
         scored("ours", "careful", -0.8, 0.1),
         scored("ours", "too careful", -1.0, 0.0),
-        scored("paper", settings.PAPER, -2.5, 0.0),
+        scored("paper", settings.DRAWN, -2.5, 0.0),
     ]
     reached_by = [(row["model"], reached) for _, row, reached in aims(rows)]
-    assert reached_by == [("bold", True), ("careful", False), (settings.PAPER, False)]
+    assert reached_by == [("bold", True), ("careful", False), (settings.DRAWN, False)]
     rows[2]["below"], rows[4]["mean"] = 0.0, -1.17
     assert [reached for _, _, reached in aims(rows)] == [True, True, True]
     assert [words for words, _, _ in aims(rows[:1])] == []

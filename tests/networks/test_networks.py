@@ -125,7 +125,7 @@ def test_a_count_costs_the_same_however_large_it_is():
 def test_ordinal_is_cumulative_logit(layout):
     group = next(g for g in layout.groups if g.name == "ordinal")
     steps, middle = jnp.array([[0.2, 0.7]]), 0.4
-    own = decoding._distribution(group, jnp.array([middle]), steps)
+    own = decoding._distribution(group, jnp.array([middle]), steps, None)
     thresholds = np.array([0.2 - 1.0, 0.2 - 1.0 + np.log1p(np.exp(0.7 + 0.5))])
     exact = np.diff(np.concatenate([[0.0], special.expit(thresholds - middle), [1.0]]))
     np.testing.assert_allclose(probabilities_of(group, own)[0], exact, rtol=1e-4)

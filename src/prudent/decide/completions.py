@@ -15,13 +15,14 @@ class Completions(eqx.Module):
     Completion 0 is x̂, the most likely one (eq 4). It is a point, not a draw, so its weight is zero (log-weight −∞)
     unless it is alone; the others carry normalised log-weights. `log_density` is log p(x | x̃), comparable within the
     record, in encoded units. `evidence` is what a model needs to price the density of one more completion on the same
-    scale (log p(x̃) by member), None where it cannot.
+    scale (log p(x̃) by member), None where it cannot. `gaps` is the number of cells in which completions may differ.
     """
 
     values: Float[Array, "completion attribute"]
     log_weights: Float[Array, " completion"]
     log_density: Float[Array, " completion"]
     evidence: Float[Array, " member"] | None = None
+    gaps: Float[Array, ""] | None = None
 
 
 class Draws(eqx.Module):
@@ -49,6 +50,7 @@ class PriceTable(eqx.Module):
     `shift` is what was added to the prices of every action, see `HasAverage`; None where nothing was.
     `examined` is a table of some of the rows, from which the plausible set is known, where the density was not asked of
     all (it is NaN then, except that of x̂).
+    `gaps` is the number of cells in which the completions may differ, None where that is not known.
     """
 
     prices: Float[Array, "completion action"]
@@ -59,6 +61,7 @@ class PriceTable(eqx.Module):
     draws: Float[Array, ""] | None = None
     shift: Float[Array, " action"] | None = None
     examined: "PriceTable | None" = None
+    gaps: Float[Array, ""] | None = None
 
     @property
     def with_density(self) -> "PriceTable":
@@ -68,7 +71,8 @@ class PriceTable(eqx.Module):
     def take(self, rows: Int[Array, " row"]) -> "PriceTable":
         """Some rows, with their weights as they are."""
         doubt, noise = (None if column is None else column[rows] for column in (self.doubt, self.noise))
-        return PriceTable(self.prices[rows], self.log_weights[rows], self.log_density[rows], doubt, noise, self.draws)
+        kept = self.prices[rows], self.log_weights[rows], self.log_density[rows]
+        return PriceTable(*kept, doubt, noise, self.draws, gaps=self.gaps)
 
     def shifted(self, shift: Float[Array, " action"]) -> "PriceTable":
         """The same for all completions added to the prices of every action."""
@@ -123,6 +127,7 @@ def assemble(
         jnp.concatenate([jnp.array([-jnp.inf]), weights]),
         jnp.concatenate([log_density[most_likely][None], log_density[:draws]]),
         evidence,
+        jnp.sum(~observed).astype(jnp.float32),
     )
 
 

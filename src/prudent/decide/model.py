@@ -155,6 +155,27 @@ class HasAverage(Protocol):
 
 
 @runtime_checkable
+class PricesRecords(Protocol):
+    """A model that may read rewards off the record with its gaps, rather than off completions."""
+
+    @property
+    def prices_records(self) -> bool:
+        """Whether this model does."""
+        ...
+
+    def record_prices(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        completed: Float[Array, "completion attribute"],
+        literal: bool,
+    ) -> Float[Array, "completion member action"]:
+        """The prices that go with each completion, x̂ first."""
+        ...
+
+
+@runtime_checkable
 class HasTypes(Protocol):
     """A model to which a record is of one of a few types, each with its own rewards."""
 
@@ -190,7 +211,12 @@ def price_draws(
 ) -> tuple[Completions, PriceTable]:
     """The same with a price for every completion that was drawn, whatever its type."""
     completions = model.complete(values, observed, uniforms, literal)
-    table = price_completions(model, completions.values, completions.log_weights, completions.log_density, doubt)
+    own = None
+    if isinstance(model, PricesRecords) and model.prices_records:
+        own = model.record_prices(values, observed, uniforms, completions.values, literal)
+    weighted = completions.log_weights, completions.log_density
+    table = price_completions(model, completions.values, *weighted, doubt, own)
+    table = replace(table, gaps=completions.gaps)
     if literal:
         return completions, table
     return completions, averaged(model, values, observed, completions.values, table.weights, table)
@@ -276,9 +302,13 @@ def price_completions(
     log_weights: Float[Array, " completion"],
     log_density: Float[Array, " completion"],
     doubt: bool = True,
+    prices: Float[Array, "completion member action"] | None = None,
 ) -> PriceTable:
-    """Price every action on each completion: the members' mean and, with `doubt`, how far it may be off."""
-    prices = model.prices(values)
+    """Price every action on each completion: the members' mean and, with `doubt`, how far it may be off.
+
+    prices: those of every member, where they are known already.
+    """
+    prices = model.prices(values) if prices is None else prices
     noise = jax.vmap(model.noise)(values) if isinstance(model, HasDoubt) else None
     off = jnp.sqrt(_variance(model, values, prices)) if doubt and _knows_doubt(model) else None
     return PriceTable(jnp.mean(prices, axis=1), log_weights, log_density, off, noise)

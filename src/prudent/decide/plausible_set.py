@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from prudent.decide.completions import PriceTable
-from prudent.errors import check, number, optional, require
+from prudent.errors import TRUTH, InputProblem, check, number, optional, require
 
 DEFAULT_RISK = 0.05
 EQUALLY_DENSE = 2e-5
@@ -21,23 +21,34 @@ class PlausibleSet(eqx.Module):
 
     With `risk`, the highest-density set that holds posterior mass 1 − risk; with `c`, the paper's set
     {x : p(x|x̃) > c·p(x̂|x̃)}, which shrinks as gaps grow. x̂ always belongs, so the set is never empty.
+
+    per_attribute: c bounds the geometric mean of that ratio over the cells in which completions may differ, so that it
+        means the same however many gaps there are.
     """
 
     risk: float | None = None
     c: float | None = None
+    per_attribute: bool = False
 
-    def __init__(self, risk: float | None = None, c: float | None = None, owner: str = "PlausibleSet"):
+    def __init__(
+        self,
+        risk: float | None = None,
+        c: float | None = None,
+        owner: str = "PlausibleSet",
+        per_attribute: bool = False,
+    ):
         if risk is None and c is None:
             risk = DEFAULT_RISK
         require(risk is None or c is None, owner, "risk", "not be given together with 'c'", risk)
         share = optional(number(0, 1, "[)"))
         check(owner, {"risk": share, "c": share}, {"risk": risk, "c": c})
-        self.risk, self.c = risk, c
+        check(owner, {"per_attribute": TRUTH}, {"per_attribute": per_attribute})
+        require(not per_attribute or c is not None, owner, "per_attribute", "come with 'c'", per_attribute)
+        self.risk, self.c, self.per_attribute = risk, c, per_attribute
 
     def inside(self, table: PriceTable) -> Bool[Array, " completion"]:
         if self.c is not None:
-            # in double precision: a very small c is not 0
-            inside = table.log_density - table.log_density[0] > (math.log(self.c) if self.c else -math.inf)
+            inside = table.log_density - table.log_density[0] > self._lowest_ratio(table)
         else:
             # a sum of weights may end just beside 1 − risk, on either side; with no risk everything is plausible
             inside = (_denser_mass(table) < 1.0 - (self.risk or 0.0) - 1e-6) | (not self.risk)
@@ -47,7 +58,20 @@ class PlausibleSet(eqx.Module):
         """The log-density down to which a completion that was not drawn is plausible."""
         lowest = jnp.min(jnp.where(self.inside(table), table.log_density, jnp.inf))
         # with c = 0 or no risk everything is plausible; then no farther than the draws themselves went
-        return table.log_density[0] + math.log(self.c) + 1e-4 if self.c else lowest
+        return table.log_density[0] + self._lowest_ratio(table) + 1e-4 if self.c else lowest
+
+    def _lowest_ratio(self, table: PriceTable) -> Any:
+        """The logarithm of the density beside that of x̂ above which a completion is plausible."""
+        # in double precision: a very small c is not 0
+        lowest = math.log(self.c) if self.c else -math.inf
+        if not self.per_attribute:
+            return lowest
+        if table.gaps is None:
+            raise InputProblem(
+                "With 'per_attribute' the plausible set depends on the number of gaps, which this model does not say. "
+                "Leave it out, or give 'gaps' with the model's Completions."
+            )
+        return lowest * jnp.maximum(table.gaps, 1.0)
 
     def worst(self, table: PriceTable) -> Float[Array, " action"]:
         """Each action's lowest price within the set."""

@@ -322,6 +322,9 @@ def _joined(
         both(table.doubt, more.doubt),
         both(table.noise, more.noise),
         shift=table.shift,
+        gaps=table.gaps,
     )
     everything = jnp.concatenate([completions.values, values])
-    return Completions(everything, joined.log_weights, joined.log_density, completions.evidence), joined
+    return Completions(
+        everything, joined.log_weights, joined.log_density, completions.evidence, completions.gaps
+    ), joined

@@ -153,6 +153,7 @@ class Conservative(Strategy):
 
     risk, c: how the plausible set is bounded, see `prudent.decide.PlausibleSet`; by default risk=0.05.
     paper_literal: ask the model for candidates as the paper draws them: from the prior, with no cell held fixed.
+    per_attribute: c is compared with the geometric mean of the density ratio over the gaps, not with the ratio itself.
 
     >>> Conservative(risk=0.05)
     Conservative(risk=0.05)
@@ -167,8 +168,14 @@ class Conservative(Strategy):
     plausible: PlausibleSet
     paper_literal: bool = False
 
-    def __init__(self, risk: float | None = None, c: float | None = None, paper_literal: bool = False):
-        self.plausible = PlausibleSet(risk, c, owner="Conservative")
+    def __init__(
+        self,
+        risk: float | None = None,
+        c: float | None = None,
+        paper_literal: bool = False,
+        per_attribute: bool = False,
+    ):
+        self.plausible = PlausibleSet(risk, c, owner="Conservative", per_attribute=per_attribute)
         check("Conservative", {"paper_literal": TRUTH}, {"paper_literal": paper_literal})
         require(not paper_literal or c is not None, "Conservative", "paper_literal", "come with 'c'", paper_literal)
         self.paper_literal = paper_literal
@@ -183,6 +190,7 @@ class Conservative(Strategy):
 
     def __repr__(self) -> str:
         literal = ", paper_literal=True" if self.paper_literal else ""
+        literal += ", per_attribute=True" if self.plausible.per_attribute else ""
         return f"Conservative(c={self.c}{literal})" if self.c is not None else f"Conservative(risk={self.risk})"
 
     def scores(self, table: PriceTable) -> Float[Array, " action"]:

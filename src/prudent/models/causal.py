@@ -212,6 +212,7 @@ class CausalPVAE:
 
     def __post_init__(self) -> None:
         check("CausalPVAE", _RULES, vars(self))
+        require(self.training.hold_out, "CausalPVAE", "training", "hold out rows, by which it decides", self.training)
         for name in ("ordered", "varying_noise"):
             value = getattr(self, name)
             require(not value or self.types == 1, "CausalPVAE", name, f"be False with {self.types} types", value)
@@ -299,7 +300,7 @@ class CausalPVAE:
             raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
             model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
         report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
-        return Fitted.of(self, log, model, report)
+        return Fitted.of(self, log, model, report, prepared.support)
 
     def _average(
         self, log: Log, prepared: Prepared, predictions: RowPredictions, held: np.ndarray, seed: int

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -13,11 +13,11 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.decide import Completions, Model, assemble
-from prudent.errors import Rule, check
+from prudent.errors import TRUTH, Rule, check, number, one_of, optional
 from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
-from prudent.models.presets import preset_options
+from prudent.models.presets import PRINTED_NOISE, preset_options, printed_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import (
@@ -36,7 +36,7 @@ from prudent.networks import (
 )
 from prudent.networks import decoder as decoding
 from prudent.progress import Progress
-from prudent.propensity import ImputedLogistic, Propensity
+from prudent.propensity import FittedPropensity, ImputedLogistic, Propensity
 from prudent.table import Column, Log, Schema
 
 
@@ -48,14 +48,29 @@ class ConditionalNetwork(eqx.Module):
     decoder: Decoder
     prior_mean: Float[Array, "action latent"]
     prior_log_scale: Float[Array, "action latent"]
+    standard_prior: bool = eqx.field(static=True)
 
-    def __init__(self, layout: Layout, actions: int, sizes: dict[str, Any], key: PRNGKeyArray):
+    def __init__(
+        self,
+        layout: Layout,
+        actions: int,
+        sizes: dict[str, Any],
+        reward_noise: float | None = None,
+        standard_prior: bool = False,
+        *,
+        key: PRNGKeyArray,
+    ):
         keys = jax.random.split(key)
-        latent = sizes["latent"]
+        latent, plain = sizes["latent"], sizes["plain"]
+        noise = (*(sizes["noise"] for _ in range(layout.attributes - 1)), reward_noise)
+        own = {name: size for name, size in sizes.items() if name != "noise"}
         self.layout = layout
-        self.encoder = SetEncoder(layout, context=actions, **sizes, key=keys[0])
-        self.decoder = Decoder(layout, latent=latent + actions, width=sizes["width"], key=keys[1])
+        self.encoder = SetEncoder(layout, context=actions, **own, key=keys[0])
+        self.decoder = Decoder(
+            layout, latent=latent + actions, width=sizes["width"], plain=plain, noise=noise, key=keys[1]
+        )
         self.prior_mean, self.prior_log_scale = jnp.zeros((2, actions, latent))
+        self.standard_prior = standard_prior
 
     def encode(
         self, cells: Float[Array, "... cell"], observed: Bool[Array, "... attribute"], action: Array
@@ -68,9 +83,13 @@ class ConditionalNetwork(eqx.Module):
         return self.decoder(self.layout, jnp.concatenate([latent, chosen], axis=-1))
 
     def prior_draw(self, normal: Float[Array, " latent"], action: Array) -> Float[Array, " latent"]:
+        if self.standard_prior:
+            return normal
         return self.prior_mean[action] + jnp.exp(self.prior_log_scale[action]) * normal
 
     def prior_log_prob(self, latent: Float[Array, "... latent"], action: Array) -> Float[Array, "..."]:
+        if self.standard_prior:
+            return standard_normal_log_prob(latent)
         log_scale = self.prior_log_scale[action]
         return standard_normal_log_prob((latent - self.prior_mean[action]) / jnp.exp(log_scale)) - jnp.sum(log_scale)
 
@@ -92,6 +111,17 @@ class ConditionalNetwork(eqx.Module):
         cells, observed = self.layout.cells(values), jnp.ones(values.size, bool).at[-1].set(False)
         latent = self.encode(cells, observed, action).mean
         return self.layout.values(decoding.mode(self.decode(latent, action)))[-1]
+
+    def rewards_given(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        normals: Float[Array, "draw latent"],
+        action: Array,
+    ) -> Float[Array, " draw"]:
+        """What the decoder expects of the reward at draws of z, given the record with its gaps."""
+        latent = self.encode(self.layout.cells(values), observed, action).draw(normals)
+        return self.layout.values(decoding.mode(self.decode(latent, action)))[..., -1]
 
     def _one_hot(self, action: Array) -> Float[Array, " action"]:
         return jax.nn.one_hot(action, self.prior_mean.shape[0])
@@ -127,6 +157,7 @@ class ConditionalModel(Model):
     networks: Members
     scale: RewardScale
     shares: Float[Array, " action"]
+    prices_records: bool = eqx.field(static=True, default=False)
 
     @property
     def members(self) -> int:
@@ -196,6 +227,29 @@ class ConditionalModel(Model):
         prices = self.networks.each(lambda n: jax.vmap(lambda action: n.expected_reward(full, action))(actions))
         return self.scale.restore(prices)
 
+    def record_prices(
+        self,
+        values: Float[Array, " attribute"],
+        observed: Bool[Array, " attribute"],
+        uniforms: Float[Array, "member sample uniform"],
+        completed: Float[Array, "completion attribute"],
+        literal: bool,
+    ) -> Float[Array, "completion member action"]:
+        """Prices read off the record with its gaps: of x̂ those at the centre of q(z | x̃, a), of a draw those at its z.
+
+        Literal candidates do not come from the record, so they are priced as the complete records that they are.
+        """
+        full, seen = jnp.append(values, 0.0), jnp.append(observed, False)
+        latents, actions = self.networks.shared.encoder.latent, jnp.arange(self.shares.size)
+        normals = normal_quantile(uniforms.reshape(-1, uniforms.shape[-1])[:, :latents])
+        normals = jnp.zeros((1, latents)) if literal else jnp.concatenate([jnp.zeros((1, latents)), normals])
+
+        def of_member(network: ConditionalNetwork) -> Float[Array, "action completion"]:
+            return jax.vmap(lambda action: network.rewards_given(full, seen, normals, action))(actions)
+
+        prices = self.scale.restore(jnp.moveaxis(self.networks.each(of_member), 2, 0))
+        return jnp.concatenate([prices, self.prices(completed[1:])]) if literal else prices
+
 
 def _log_density(network: ConditionalNetwork, full: Array, shares: Float[Array, " action"]) -> Float[Array, ""]:
     """log Σ_a share_a p(x | a), each at the centre of q(z | x, a)."""
@@ -224,7 +278,15 @@ def _with_reward(schema: Schema) -> Layout:
     return layout_of(Schema((*schema.columns, Column("reward", "real"))))
 
 
-_RULES: dict[str, Rule] = {**SHARED_RULES, "propensity": PROPENSITY_RULE}
+_RULES: dict[str, Rule] = {
+    **SHARED_RULES,
+    "propensity": PROPENSITY_RULE,
+    "weights": one_of("clipped", "raw"),
+    "prices": one_of("completions", "record"),
+    "rewards": one_of("standardised", "raw", "unit"),
+    "reward_noise": optional(number(0, ends="()")),
+    "standard_prior": TRUTH,
+}
 
 
 @dataclass(frozen=True)
@@ -232,7 +294,14 @@ class CPVAE:
     """The paper's conditional model, kept for comparison (`CausalPVAE` does better, see the benchmarks).
 
     samples: draws of z per record in the bound (plain average, as in the paper's ELBO).
-    propensity: its inverse weights the whole bound, clipped and normalised.
+    propensity: its inverse weights the whole bound.
+    weights: "clipped" at ten times their mean and then normalised; or "raw".
+    prices: "completions" feeds complete records to the network; "record" reads rewards off the record with its gaps,
+        at the centre of q(z | x̃, a) for `Imputation` and at its draws for other strategies.
+    rewards: how the network sees them: "standardised", "raw", or mapped from the log's range to [0, 1] ("unit").
+    reward_noise: their fixed standard deviation, in the network's units. Default: that of `sizes.noise`, and without
+        it learnt.
+    standard_prior: p(z | a) = N(0, I). By default it is learnt.
     """
 
     stored_as: ClassVar[str] = "conditional"
@@ -242,6 +311,11 @@ class CPVAE:
     propensity: Propensity = ImputedLogistic()
     sizes: Sizes = Sizes()
     training: Training = Training()
+    weights: Literal["clipped", "raw"] = "clipped"
+    prices: Literal["completions", "record"] = "completions"
+    rewards: Literal["standardised", "raw", "unit"] = "standardised"
+    reward_noise: float | None = None
+    standard_prior: bool = False
 
     def __post_init__(self) -> None:
         check("CPVAE", _RULES, vars(self))
@@ -251,13 +325,42 @@ class CPVAE:
         """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
         return cls(**(preset_options("CPVAE", name) | options))
 
+    @classmethod
+    def as_printed(
+        cls,
+        rows: int,
+        epochs: int,
+        sizes: Sizes = Sizes(),
+        *,
+        noise: float | None = PRINTED_NOISE,
+        batch: int = 8,
+        **options: Any,
+    ) -> "CPVAE":
+        """The paper's model as its likely ancestor (EDDI) is written; docs/paper.md has the other readings.
+
+        rows, epochs: of the log, and passes over it. sizes: widths; their form is the paper's. noise: None learns it.
+        `options` take precedence, such as `rewards="raw", reward_noise=0.3`.
+        """
+        printed = {
+            "samples": 1,
+            "hide": 0.0,
+            "weights": "raw",
+            "prices": "record",
+            "rewards": "unit",
+            "standard_prior": True,
+        }
+        return cls(**(printed_options(rows, epochs, sizes, noise, batch) | printed | options))
+
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> ConditionalNetwork:
-        return ConditionalNetwork(_with_reward(schema), actions, self.sizes.of(schema), key)
+        sizes = self.sizes.of(schema)
+        noise = sizes["noise"] if self.reward_noise is None else self.reward_noise
+        return ConditionalNetwork(_with_reward(schema), actions, sizes, noise, self.standard_prior, key=key)
 
     def blank(self, schema: Schema, actions: int) -> ConditionalModel:
         """An untrained model of the same shape, to be filled from a folder."""
         networks = untrained(partial(self.network, schema, actions), self.members)
-        return ConditionalModel(networks, RewardScale(jnp.float32(0), jnp.float32(1)), jnp.zeros(actions))
+        scale = RewardScale(jnp.float32(0), jnp.float32(1))
+        return ConditionalModel(networks, scale, jnp.zeros(actions), self.prices == "record")
 
     @property
     def loss(self) -> ConditionalLoss:
@@ -272,11 +375,14 @@ class CPVAE:
 
     def prepare(self, log: Log, seed: int) -> Prepared:
         """The reward is one more attribute."""
-        scale, propensity = reward_scale(log), self.propensity.fit(log, seed=seed)
-        data = training_arrays(log, scale, propensity.weights())
+        scale, propensity = reward_scale(log, self.rewards), self.propensity.fit(log, seed=seed)
+        data = training_arrays(log, scale, self.weights_of(propensity))
         data["values"] = np.column_stack([data["values"], data["reward"]])
         data["observed"] = np.column_stack([data["observed"], log.rewarded])
         return Prepared(data, scale, propensity)
+
+    def weights_of(self, propensity: FittedPropensity) -> np.ndarray:
+        return 1 / propensity.taken if self.weights == "raw" else propensity.weights()
 
     def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
         """Nothing is left to the log."""
@@ -287,6 +393,8 @@ class CPVAE:
 
     def finish(self, log: Log, prepared: Prepared, trained: Trained, seed: int) -> Fitted:
         shares = np.bincount(log.actions[log.rewarded], minlength=len(log.action_labels)) / log.rewarded.sum()
-        model = ConditionalModel(trained.networks, prepared.scale, jnp.asarray(shares, jnp.float32))
+        shares = jnp.asarray(shares, jnp.float32)
+        model = ConditionalModel(trained.networks, prepared.scale, shares, self.prices == "record")
         active = active_latents(trained.networks, _posterior_mean, prepared.columns)
-        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))
+        report = fit_report(log, trained, active, prepared.propensity)
+        return Fitted.of(self, log, model, report, prepared.support)

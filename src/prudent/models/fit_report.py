@@ -69,6 +69,8 @@ def fit_report(
         weights = propensity.weights()[log.rewarded]
         effective = effective_sample_size(weights)
         notes.append(f"Inverse-propensity weights leave an effective sample of {effective:.0f} of {len(weights)} rows.")
+    if not len(trained.held_out):
+        notes.append("No rows were held out, so the held-out bound is that of rows the model has learnt from.")
     if trained.cut:
         rounds = counted(len(trained.history), "round")
         notes.append(

@@ -36,9 +36,11 @@ class Fitted:
     """Which actions the log's cases got, for `prudent.decide.Support`; None opens every action to every case."""
 
     @classmethod
-    def of(cls, settings: Any, log: Log, model: Model, report: FitReport) -> "Fitted":
-        logged = LoggingPolicy.fit(log)
-        report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
+    def of(cls, settings: Any, log: Log, model: Model, report: FitReport, support: bool = True) -> "Fitted":
+        """support: whether to learn which actions like cases got."""
+        logged = LoggingPolicy.fit(log) if support else None
+        if logged is not None:
+            report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
         facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
         return cls(model, settings, *facts, logged)
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import PRNGKeyArray
 
-from prudent.errors import InputProblem, Rule, check, instance, whole
+from prudent.errors import TRUTH, InputProblem, Rule, check, instance, whole
 from prudent.models.fitted import Fitted
 from prudent.models.training_data import FEWEST_ROWS, RewardScale, require_fittable
 from prudent.networks import Loss, Members, Trained, Training, quasi_random, train
@@ -22,13 +22,15 @@ from prudent.table import Log, Schema
 class Prepared(NamedTuple):
     """A log ready for training: columns by row, the scale of its rewards, and the propensity that weights them.
 
-    choices: what the log has decided about the settings, in sentences.
+    choices: what the log has decided about the settings, in sentences. support: whether the fitted model also learns
+    which actions like cases got, see `prudent.decide.Support`.
     """
 
     columns: dict[str, np.ndarray]
     scale: RewardScale
     propensity: FittedPropensity | None
     choices: tuple[str, ...] = ()
+    support: bool = True
 
 
 @runtime_checkable
@@ -82,6 +84,7 @@ _FIT_RULES: dict[str, Rule] = {"seed": whole()}
 _FIT_MANY_RULES: dict[str, Rule] = {
     "settings": instance(Settings, "a CausalPVAE, SPVAE or CPVAE, e.g. CausalPVAE(members=1)"),
     "seed": whole(),
+    "support": TRUTH,
 }
 
 
@@ -98,24 +101,27 @@ def fit_one(settings: Settings, log: Log, seed: int, progress: Progress) -> Fitt
             return settings.finish(log, prepared, trained, seed)
 
 
-def fit_many(settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progress = None) -> list[Fitted]:
+def fit_many(
+    settings: Any, logs: Sequence[Log], seed: int = 0, progress: Progress = None, support: bool = True
+) -> list[Fitted]:
     """A model for each log, all trained side by side in one program: for simulation studies and their replications.
 
     settings: a `CausalPVAE`, `SPVAE` or `CPVAE`. The logs must have one schema, the same actions and the same number of
     rows. Much faster than fitting one after the other, above all on a GPU; takes the memory of all logs together,
-    `members` times.
+    `members` times. support: learn for each log which actions like cases got; without, which is faster in wide tables,
+    every action is open to every case.
     """
-    check("fit_many", _FIT_MANY_RULES, {"settings": settings, "seed": seed})
+    check("fit_many", _FIT_MANY_RULES, {"settings": settings, "seed": seed, "support": support})
     logs, began = list(logs), monotonic()
     _require_alike(logs)
     with reporting(progress):
-        return _fit_alike(settings, logs, seed, began)
+        return _fit_alike(settings, logs, seed, began, support)
 
 
-def _fit_alike(settings: Settings, logs: Sequence[Log], seed: int, began: float) -> list[Fitted]:
+def _fit_alike(settings: Settings, logs: Sequence[Log], seed: int, began: float, support: bool) -> list[Fitted]:
     prepared = [settings.prepare(log, seed) for log in logs]
     settings, choices = settings.decided(logs[0], prepared[0], seed)  # one program for all: the first decides
-    prepared = [ready._replace(choices=choices) for ready in prepared]
+    prepared = [ready._replace(choices=choices, support=support) for ready in prepared]
     columns = [ready.columns for ready in prepared]
     members = settings.members
     per_member = {name: np.repeat(np.stack([each[name] for each in columns]), members, axis=0) for name in columns[0]}

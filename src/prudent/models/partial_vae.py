@@ -49,6 +49,9 @@ class PartialVAE(eqx.Module):
         embedding: int,
         summary: int,
         rectified: bool = True,
+        plain: bool = False,
+        correlated: bool = True,
+        noise: float | None = None,
         key: PRNGKeyArray,
     ):
         keys = jax.random.split(key)
@@ -60,9 +63,12 @@ class PartialVAE(eqx.Module):
             width=width,
             latent=latent,
             rectified=rectified,
+            plain=plain,
+            correlated=correlated,
             key=keys[0],
         )
-        self.decoder = Decoder(layout, latent=latent, width=width, key=keys[1])
+        fixed = None if noise is None else (noise,) * layout.attributes
+        self.decoder = Decoder(layout, latent=latent, width=width, plain=plain, noise=fixed, key=keys[1])
 
     @property
     def draw_size(self) -> int:

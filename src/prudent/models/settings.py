@@ -22,12 +22,15 @@ _SIZE_RULES: dict[str, Rule] = {
     "embedding": optional(whole(1)),
     "summary": optional(whole(1)),
     "rectified": optional(TRUTH),
+    "plain": TRUTH,
+    "correlated": TRUTH,
+    "noise": optional(number(0, ends="()")),
 }
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of the networks. None chooses by the number of attributes; a table with more than 128 is called wide.
+    """Widths and form of the networks. None chooses by the number of attributes; more than 128 make a wide table.
 
     latent: dimension of z. Default: the number of attributes, at least 4 and at most 12; 24 in a wide table.
     width: of hidden layers. Default: 48; 256 in a wide table. A pair gives the encoder's two layers, which the decoder
@@ -36,6 +39,10 @@ class Sizes:
     summary: of the encoder's sum over attributes. Default: 48; 128 in a wide table.
     rectified: whether the encoder applies a ReLU to every attribute's token before summing them, as the paper does.
         Default: yes; not in a wide table, where training is several times faster without it.
+    plain: plain layers with ReLU. By default layers have SiLU, and the decoder's outputs a linear path from z.
+    correlated: whether q(z | x̃) has correlations; without, its covariance is diagonal.
+    noise: a fixed standard deviation for every number (standardised), whose mean is then the decoder's only output. By
+        default the decoder says how noisy each number is in each record.
     """
 
     latent: int | None = None
@@ -43,6 +50,9 @@ class Sizes:
     embedding: int | None = None
     summary: int | None = None
     rectified: bool | None = None
+    plain: bool = False
+    correlated: bool = True
+    noise: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.width, list):  # JSON has no tuples
@@ -55,7 +65,7 @@ class Sizes:
         wide = {"latent": 24, "width": 256, "embedding": 64, "summary": 128, "rectified": False}
         defaults = wide if len(schema) > WIDE_TABLE else narrow
         chosen = {name: getattr(self, name) for name in defaults if getattr(self, name) is not None}
-        return defaults | chosen
+        return defaults | chosen | {name: getattr(self, name) for name in ("plain", "correlated", "noise")}
 
 
 SHARED_RULES: dict[str, Rule] = {

@@ -20,7 +20,7 @@ from prudent.models.fit_report import active_latents, fit_report
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import FeatureLoss, PartialVAE
-from prudent.models.presets import preset_options
+from prudent.models.presets import PRINTED_NOISE, preset_options, printed_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
 from prudent.models.training_data import RewardScale, reward_scale, training_arrays
 from prudent.networks import Members, Trained, Training, compiled, layout_of, untrained
@@ -31,7 +31,7 @@ from prudent.table import Log, Schema
 
 BLOCK = 256
 
-Form = Literal["self_normalised", "inverse_propensity", "matching"]
+Form = Literal["self_normalised", "inverse_propensity", "centred", "matching"]
 
 
 class Logged(eqx.Module):
@@ -49,7 +49,7 @@ class Logged(eqx.Module):
 
     def prices(self, queries: Float[Array, "query statistic"], actions: int, form: Form) -> Array:
         """θ̂ of every member: the weights sum to one over all logged rows (eq 12), or over those of the action."""
-        over_all = form == "inverse_propensity"
+        over_all = form in ("inverse_propensity", "centred")
 
         def of_member(member: tuple[Array, Array]) -> Float[Array, "query action"]:
             keys, constants = member
@@ -152,7 +152,7 @@ def logged_rows(networks: Members, log: Log, rewards: np.ndarray, taken: np.ndar
 _RULES: dict[str, Rule] = {
     **SHARED_RULES,
     "propensity": PROPENSITY_RULE,
-    "form": one_of("self_normalised", "inverse_propensity", "matching"),
+    "form": one_of("self_normalised", "inverse_propensity", "centred", "matching"),
     "logged_rows": optional(whole(20)),
 }
 
@@ -161,8 +161,9 @@ _RULES: dict[str, Rule] = {
 class SPVAE:
     """The paper's similarity model: θ̂(x,a) = Σ wᵢ 1[Aᵢ=a] Rᵢ / π̂0(a|x̃ᵢ) with wᵢ ∝ p(x|x̃ᵢ).
 
-    form: "self_normalised" divides by the same sum without Rᵢ; "inverse_propensity" is eq 12 as printed; "matching" is
-        the form of the appendix, which needs no propensity.
+    form: "self_normalised" divides by the same sum without Rᵢ; "inverse_propensity" is eq 12 as printed; "centred" is
+        eq 12 of the rewards less their mean, which is added again; "matching" is the form of the appendix, which needs
+        no propensity. Adding a constant to all rewards adds it to all prices, except with eq 12 as printed.
     logged_rows: compare with a random subset of this many logged rows (as the paper remarks); None uses all, in blocks.
     A fitted SPVAE keeps the logged rows it compares with, so a saved one contains data of the log.
     """
@@ -184,6 +185,25 @@ class SPVAE:
     def preset(cls, name: str, **options: Any) -> "SPVAE":
         """Settings for less time ("fast") or a better model ("best"); `options` take precedence."""
         return cls(**(preset_options("SPVAE", name) | options))
+
+    @classmethod
+    def as_printed(
+        cls,
+        rows: int,
+        epochs: int,
+        sizes: Sizes = Sizes(),
+        *,
+        noise: float | None = PRINTED_NOISE,
+        batch: int = 8,
+        **options: Any,
+    ) -> "SPVAE":
+        """The paper's model as its likely ancestor (EDDI) is written, with eq 12; docs/paper.md has the other readings.
+
+        rows, epochs: of the log, and passes over it. sizes: widths; their form is the paper's. noise: None learns it.
+        `options` take precedence.
+        """
+        printed = {"samples": 1, "hide": 0.0, "form": "inverse_propensity"}
+        return cls(**(printed_options(rows, epochs, sizes, noise, batch) | printed | options))
 
     def network(self, schema: Schema, actions: int, key: PRNGKeyArray) -> PartialVAE:
         return PartialVAE(layout_of(schema), **self.sizes.of(schema), key=key)
@@ -209,7 +229,7 @@ class SPVAE:
 
     def prepare(self, log: Log, seed: int) -> Prepared:
         """The propensity is for the prices only: the features are learnt from all rows equally."""
-        scale = reward_scale(log)
+        scale = reward_scale(log, "raw" if self.form == "inverse_propensity" else "standardised")
         propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
         return Prepared(training_arrays(log, scale, None), scale, propensity)
 
@@ -229,4 +249,5 @@ class SPVAE:
         logged = logged_rows(trained.networks, log, prepared.columns["reward"], taken, rows)
         model = SimilarityModel(trained.networks, logged, prepared.scale, len(log.action_labels), self.form)
         active = active_latents(trained.networks, PartialVAE.posterior_mean, prepared.columns)
-        return Fitted.of(self, log, model, fit_report(log, trained, active, prepared.propensity))
+        report = fit_report(log, trained, active, prepared.propensity)
+        return Fitted.of(self, log, model, report, prepared.support)

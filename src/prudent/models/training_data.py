@@ -1,5 +1,7 @@
 """A log as the training program takes it: arrays by row, with standardised rewards."""
 
+from typing import Literal
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -36,8 +38,9 @@ def require_fittable(log: Log) -> None:
         )
 
 
-def reward_scale(log: Log) -> RewardScale:
-    """By the rewards that are not extreme: a slip such as 1e30 would leave nothing of the others."""
+def reward_scale(log: Log, how: Literal["standardised", "raw", "unit"] = "standardised") -> RewardScale:
+    """How networks see the rewards: standardised, as they are, or mapped to [0, 1] by their range; by those that are
+    not extreme, since a slip such as 1e30 would leave nothing of the others."""
     rewards = log.rewards[log.rewarded]
     lowest, highest = usual_range(rewards)
     rewards = rewards[(rewards >= lowest) & (rewards <= highest)]
@@ -47,6 +50,10 @@ def reward_scale(log: Log) -> RewardScale:
             f"Every reward in the log is {rewards[0]:g}, so no action can be better than another. "
             "Name the column that says how each decision turned out."
         )
+    if how == "raw":
+        return RewardScale(jnp.float32(0.0), jnp.float32(1.0))
+    if how == "unit":
+        return RewardScale(jnp.float32(rewards.min()), jnp.float32(rewards.max() - rewards.min()))
     return RewardScale(jnp.float32(rewards.mean()), jnp.float32(spread))
 
 

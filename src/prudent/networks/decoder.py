@@ -14,13 +14,14 @@ from jax.scipy.special import log_ndtr, ndtr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from prudent.networks import layout as laid_out
-from prudent.networks.layers import Layers, Width, clamp, linear, normal_quantile, softplus, two_widths
+from prudent.networks.layers import Layers, Width, activation, clamp, linear, normal_quantile, softplus, two_widths
 from prudent.networks.layout import Group, Layout, level_slots, straight_through
 
 SMALLEST_SCALE = 0.02
 """Of a standardised attribute: without it the density would grow without limit on repeated values."""
 SMALLEST_BOUNDED_SCALE = 0.05
 LARGEST_LOGIT = 30.0
+Noise = tuple[float | None, ...]
 FAR = 1e4
 """Stands for infinity where a difference of infinities would have no gradient."""
 
@@ -257,50 +258,81 @@ class Decoder(eqx.Module):
     real and positive: Gaussian (of the logarithm); bounded: Gaussian censored at the bounds; count: discretised
     logistic of log(1 + count); categorical: softmax; ordinal: cumulative logit. The outputs also have a linear path
     from z, so that a linear-Gaussian table is learnt at once.
+
+    plain: relu layers, and no linear path. noise: of every attribute (by its number in the table) the fixed standard
+        deviation, or None where the network says it; a number whose noise is fixed has one output.
     """
 
     network: Layers
     heads: eqx.nn.Linear
     steps: Float[Array, "ordinal threshold"]
+    plain: bool = eqx.field(static=True)
+    noise: Noise | None = eqx.field(static=True)
 
-    def __init__(self, layout: Layout, *, latent: int, width: Width, key: PRNGKeyArray):
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        latent: int,
+        width: Width,
+        plain: bool = False,
+        noise: Noise | None = None,
+        key: PRNGKeyArray,
+    ):
         keys = jax.random.split(key)
         # the encoder's widths in reverse order
         last, first = two_widths(width)
-        self.network = Layers(latent, last, (first,), last=jax.nn.silu, key=keys[0])
-        self.heads = eqx.nn.Linear(last + latent, sum(map(_outputs, layout.groups)), key=keys[1])
+        between = activation(plain)
+        self.network = Layers(latent, last, (first,), last=between, between=between, key=keys[0])
+        self.plain, self.noise = plain, noise
+        inputs = last if plain else last + latent
+        self.heads = eqx.nn.Linear(inputs, sum(map(self._outputs, layout.groups)), key=keys[1])
         ordinal = [group.levels for group in layout.groups if isinstance(group, laid_out.Ordinal)]
         self.steps = jnp.zeros((len(ordinal[0]), max(ordinal[0]) - 1) if ordinal else (0, 0))
 
     def __call__(self, layout: Layout, latent: Float[Array, "... latent"]) -> Distributions:
-        outputs = linear(self.heads, jnp.concatenate([self.network(latent), latent], axis=-1))
-        ends = np.cumsum([_outputs(group) for group in layout.groups]).tolist()
+        features = self.network(latent)
+        outputs = linear(self.heads, features if self.plain else jnp.concatenate([features, latent], axis=-1))
+        ends = np.cumsum([self._outputs(group) for group in layout.groups]).tolist()
         starts = [0, *ends[:-1]]
         return tuple(
-            _distribution(group, outputs[..., start:end], self.steps)
+            _distribution(group, outputs[..., start:end], self.steps, self._fixed(group))
             for group, start, end in zip(layout.groups, starts, ends, strict=True)
         )
 
+    def _fixed(self, group: Group) -> np.ndarray | None:
+        """The fixed noise of a group's attributes, NaN where it is learnt; None where that of all is."""
+        known = [None if self.noise is None else self.noise[attribute] for attribute in group.attributes]
+        return None if all(noise is None for noise in known) else np.array(known, np.float32)
 
-def _outputs(group: Group) -> int:
-    """How many parameters the attributes of a group have."""
-    if isinstance(group, laid_out.Categorical):
-        return group.width
-    return group.size if isinstance(group, laid_out.Ordinal) else 2 * group.size
+    def _outputs(self, group: Group) -> int:
+        """How many parameters the attributes of a group have."""
+        if isinstance(group, laid_out.Categorical):
+            return group.width
+        fixed = self._fixed(group)
+        one = isinstance(group, laid_out.Ordinal) or (fixed is not None and not np.isnan(fixed).any())
+        return group.size if one else 2 * group.size
 
 
-def _distribution(group: Group, outputs: Float[Array, "... output"], steps: Array) -> Distribution:
+def _distribution(
+    group: Group, outputs: Float[Array, "... output"], steps: Array, fixed: np.ndarray | None
+) -> Distribution:
     if isinstance(group, laid_out.Categorical):
         return Categories(clamp(-LARGEST_LOGIT, outputs, LARGEST_LOGIT), group)
     if isinstance(group, laid_out.Ordinal):
         return Ordinal(outputs, _thresholds(steps, group), group)
-    mean, log_scale = outputs[..., : group.size], outputs[..., group.size :]
-    scale = softplus(log_scale + 0.5)
-    if isinstance(group, laid_out.Counts):
-        return Counts(mean, SMALLEST_SCALE + scale, group)
+    mean, smallest = outputs[..., : group.size], SMALLEST_SCALE
     if isinstance(group, laid_out.Bounded):
-        return Bounded(mean, SMALLEST_BOUNDED_SCALE + scale, group)
-    return Numbers(mean, SMALLEST_SCALE + scale)
+        smallest = SMALLEST_BOUNDED_SCALE
+    if fixed is None:
+        scale = smallest + softplus(outputs[..., group.size :] + 0.5)
+    elif outputs.shape[-1] == group.size:
+        scale = jnp.broadcast_to(jnp.asarray(fixed), mean.shape)
+    else:
+        scale = jnp.where(np.isnan(fixed), smallest + softplus(outputs[..., group.size :] + 0.5), fixed)
+    if isinstance(group, laid_out.Counts):
+        return Counts(mean, scale, group)
+    return Bounded(mean, scale, group) if isinstance(group, laid_out.Bounded) else Numbers(mean, scale)
 
 
 def _thresholds(steps: Float[Array, "attribute threshold"], group: laid_out.Ordinal) -> Array:

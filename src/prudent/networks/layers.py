@@ -1,4 +1,4 @@
-"""A feed-forward network: linear layers with silu between them; hidden layers may differ in width.
+"""A feed-forward network: linear layers with silu (or relu) between them; hidden layers may differ in width.
 
 Networks take one record or many: all axes but the last are the caller's. Many at once are matrix products, which is
 several times as fast as the same under `vmap`.
@@ -28,11 +28,18 @@ def linear(
     return product if layer.bias is None else product + layer.bias[:outputs]
 
 
+def activation(plain: bool) -> Callable[[Array], Array]:
+    """What stands between layers: relu in plain networks, silu in others."""
+    return jax.nn.relu if plain else jax.nn.silu
+
+
 class Layers(eqx.Module):
-    """Linear layers of the given widths, from `inputs` to `outputs`; `last` is applied to the output."""
+    """Linear layers of the given widths, from `inputs` to `outputs`; `between` follows each hidden layer, `last` the
+    output."""
 
     layers: tuple[eqx.nn.Linear, ...]
     last: Callable[[Array], Array] = eqx.field(static=True)
+    between: Callable[[Array], Array] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -41,6 +48,7 @@ class Layers(eqx.Module):
         widths: tuple[int, ...],
         *,
         last: Callable[[Array], Array] = lambda value: value,
+        between: Callable[[Array], Array] = jax.nn.silu,
         key: PRNGKeyArray,
     ):
         sizes = (inputs, *widths, outputs)
@@ -48,13 +56,13 @@ class Layers(eqx.Module):
         self.layers = tuple(
             eqx.nn.Linear(before, after, key=k) for before, after, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
         )
-        self.last = last
+        self.last, self.between = last, between
 
     def hidden(self, inputs: Float[Array, "... input"]) -> Float[Array, "... feature"]:
         """The features that the last layer reads."""
         features = inputs
         for layer in self.layers[:-1]:
-            features = jax.nn.silu(linear(layer, features))
+            features = self.between(linear(layer, features))
         return features
 
     def __call__(self, inputs: Float[Array, "... input"], outputs: int | None = None) -> Float[Array, "... output"]:

@@ -6,11 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from prudent.networks.layers import Layers, Width, two_widths
+from prudent.networks.layers import Layers, Width, activation, two_widths
 from prudent.networks.layout import Layout
 
 MANY_ATTRIBUTES = 64
 """With more attributes than this their sum is scaled down, so that a wide table starts like a narrow one."""
+BLOCK = 128
+"""With more numbers than this their rectified tokens are summed so many at a time."""
+LEAK = 0.01
 
 
 class GaussianPosterior(eqx.Module):
@@ -42,6 +45,9 @@ class SetEncoder(eqx.Module):
     h is a linear layer with relu, which lets a hundredth of negative numbers pass: an attribute whose token were zero
     at its mean would look like a gap there. Where it is not `rectified` the sum over attributes is a matrix product,
     which makes hundreds of attributes many times faster; what is not linear is then left to f.
+
+    plain: h and f have plain relu layers, as the paper's have. correlated: whether q(z | x̃) has correlations; without,
+    its covariance is diagonal.
     """
 
     embedding: Float[Array, "cell embedding"]
@@ -50,6 +56,8 @@ class SetEncoder(eqx.Module):
     network: Layers
     latent: int = eqx.field(static=True)
     rectified: bool = eqx.field(static=True)
+    correlated: bool = eqx.field(static=True)
+    leak: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -61,6 +69,8 @@ class SetEncoder(eqx.Module):
         width: Width,
         latent: int,
         rectified: bool = True,
+        plain: bool = False,
+        correlated: bool = True,
         key: PRNGKeyArray,
     ):
         keys = jax.random.split(key, 4)
@@ -68,8 +78,10 @@ class SetEncoder(eqx.Module):
         self.bias = jax.random.normal(keys[1], (layout.attributes,))
         self.shared = eqx.nn.Linear(embedding + 2, summary, key=keys[2])
         # of the matrix only the part below the diagonal is used
-        self.network = Layers(summary + context, latent * (2 + latent), two_widths(width), key=keys[3])
-        self.latent, self.rectified = latent, rectified
+        outputs = latent * (2 + latent * correlated)
+        self.network = Layers(summary + context, outputs, two_widths(width), between=activation(plain), key=keys[3])
+        self.latent, self.rectified, self.correlated = latent, rectified, correlated
+        self.leak = 0.0 if plain else LEAK
 
     def summary(
         self, layout: Layout, cells: Float[Array, "... cell"], observed: Bool[Array, "... attribute"]
@@ -80,21 +92,43 @@ class SetEncoder(eqx.Module):
         total = self._of_numbers(cells[..., :numbers], observed[..., :numbers], slope[:numbers], constant[:numbers])
         if layout.categories is not None:
             tokens = slope[numbers:] + constant[numbers:]
-            tokens = _rectified(tokens) if self.rectified else tokens
+            tokens = _rectified(tokens, self.leak) if self.rectified else tokens
             seen = layout.categories.spread(observed[..., numbers:])
             total = total + jnp.where(seen, cells[..., numbers:], 0.0) @ tokens
         # the sum grows with the number of attributes and would saturate the network that reads it
         return total / max(layout.attributes / MANY_ATTRIBUTES, 1.0)
 
     def _of_numbers(self, cells: Array, seen: Array, slope: Array, constant: Array) -> Array:
+        if self.rectified and cells.shape[-1] > BLOCK:
+            return self._in_blocks(cells, seen, slope, constant)
         if self.rectified:
             # term by term: a sum over an axis of tokens takes four times as long on a CPU
             total = jnp.zeros((*cells.shape[:-1], slope.shape[1]))
             for at in range(cells.shape[-1]):
-                token = _rectified(cells[..., at, None] * slope[at] + constant[at])
+                token = _rectified(cells[..., at, None] * slope[at] + constant[at], self.leak)
                 total = total + jnp.where(seen[..., at, None], token, 0.0)
             return total
         return jnp.where(seen, cells, 0.0) @ slope + seen.astype(constant.dtype) @ constant
+
+    def _in_blocks(self, cells: Array, seen: Array, slope: Array, constant: Array) -> Array:
+        # one by one, hundreds of attributes would take minutes to compile; all at once, their tokens too much memory
+        blocks = -(-cells.shape[-1] // BLOCK)
+        padding = blocks * BLOCK - cells.shape[-1]
+
+        def split(array: Array, axis: int) -> Array:
+            widths = [(0, padding if at == axis % array.ndim else 0) for at in range(array.ndim)]
+            shape = list(array.shape)
+            shape[axis : axis + 1 or None] = [blocks, BLOCK]
+            return jnp.moveaxis(jnp.pad(array, widths).reshape(shape), axis % array.ndim, 0)
+
+        @jax.checkpoint
+        def add(total: Array, block: tuple[Array, ...]) -> tuple[Array, None]:
+            cell, shown, rise, start = block
+            tokens = _rectified(cell[..., None] * rise + start, self.leak)
+            return total + jnp.sum(jnp.where(shown[..., None], tokens, 0.0), axis=-2), None
+
+        parts = (split(cells, -1), split(seen, -1), split(slope, 0), split(constant, 0))
+        return jax.lax.scan(add, jnp.zeros((*cells.shape[:-1], slope.shape[1])), parts)[0]
 
     def _brackets(self, layout: Layout) -> tuple[Array, Array]:
         # h's linear layer applied to [x, x·e, b] is x·(w_x + W_e e) + (b·w_b + constant), and to a category's token
@@ -121,6 +155,8 @@ class SetEncoder(eqx.Module):
         """q(z | the observed cells); what is observed is given by group."""
         outputs = self.network(self._inputs(layout, cells, observed, context))
         mean, log_scale, below = jnp.split(outputs, [self.latent, 2 * self.latent], axis=-1)
+        if not self.correlated:
+            return GaussianPosterior(mean, jnp.exp(_bounded(log_scale))[..., None] * np.eye(self.latent))
         below = jnp.tril(below.reshape(*below.shape[:-1], self.latent, self.latent), -1)
         return GaussianPosterior(mean, below + jnp.exp(_bounded(log_scale))[..., None] * np.eye(self.latent))
 
@@ -137,8 +173,8 @@ class SetEncoder(eqx.Module):
         return mean, -jnp.sum(_bounded(log_scale), axis=-1) - 0.5 * self.latent * np.log(2 * np.pi)
 
 
-def _rectified(token: Array) -> Array:
-    return jnp.maximum(token, 0.01 * token)
+def _rectified(token: Array, leak: float) -> Array:
+    return jnp.maximum(token, leak * token)
 
 
 def _bounded(log_scale: Array) -> Array:

@@ -122,7 +122,8 @@ def train(
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Progress = None,
 ) -> Trained:
-    """Fit `members` networks; each stops when no part of it has improved on held-out rows for `patience` rounds.
+    """Fit `members` networks; each stops when no part of it has improved on held-out rows for `patience` rounds, where
+    rows are held out.
 
     `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
     `records` are held out together.
@@ -136,7 +137,7 @@ def train(
     generator = np.random.default_rng(seed)
     candidates = generator.permutation(np.arange(rows) if may_hold_out is None else np.flatnonzero(may_hold_out))
     held = _held_out(candidates, min(max(len(candidates) // 7, 1), 2000), records)
-    fitted = np.setdiff1d(np.arange(rows), held)
+    fitted = np.setdiff1d(np.arange(rows), held) if training.hold_out else np.arange(rows)
     held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
     padding = bucket(rows) - rows
@@ -156,5 +157,8 @@ def train(
             "that 'prudent inspect' shows, and leave such a column out or correct it."
         )
     cut = rounds < training.rounds and len(history) == rounds
-    bound = history.sum(axis=2)
-    return Trained(Members(arrays, networks.shared), bound, np.argmax(bound, axis=0), np.sort(held), cut)
+    bound, members_of_all = history.sum(axis=2), Members(arrays, networks.shared)
+    if not training.hold_out:  # the bound is then that of some of the rows learnt from
+        last = np.full(members, len(bound) - 1)
+        return Trained(members_of_all, bound, last, np.zeros(0, int), cut)
+    return Trained(members_of_all, bound, np.argmax(bound, axis=0), np.sort(held), cut)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from prudent.errors import check, number, optional, whole
+from prudent.errors import TRUTH, check, number, one_of, optional, whole
 from prudent.networks.compiling import compiled
 
 Network = Any
@@ -30,10 +30,12 @@ _RULES = {
     "steps_per_round": whole(1),
     "patience": whole(1),
     "learning_rate": number(0, ends="()"),
-    "clip": number(0, ends="()"),
+    "clip": optional(number(0, ends="()")),
     "weight_decay": number(0),
     "seconds": optional(number(0, ends="()")),
     "extensions": whole(0),
+    "schedule": one_of("cosine", "constant"),
+    "hold_out": TRUTH,
 }
 
 
@@ -46,6 +48,10 @@ class Training:
         learning rate decays over just these. Two such fits may differ, since the speed of a machine varies.
     extensions: how often training may go on after the last round, each time for twice as many rounds as before, where
         held-out rows show that it was still learning; not with a budget of time.
+    clip: the largest norm of a gradient; None does not limit it.
+    schedule: "cosine" lets the learning rate rise for a hundred steps and then fall to zero; "constant" keeps it.
+    hold_out: keep a seventh of the rows back, stop early and keep the best round by them. Without, all rows are learnt
+        from and the last round is kept.
     """
 
     learning_rate: float = 5e-3
@@ -53,13 +59,37 @@ class Training:
     rounds: int = 16
     steps_per_round: int = 50
     patience: int = 10
-    clip: float = 1.0
+    clip: float | None = 1.0
     weight_decay: float = 1e-4
     seconds: float | None = None
     extensions: int = 0
+    schedule: Literal["cosine", "constant"] = "cosine"
+    hold_out: bool = True
 
     def __post_init__(self) -> None:
         check("Training", _RULES, vars(self))
+
+    @classmethod
+    def plain_adam(cls, rows: int, epochs: int, batch: int = 8, learning_rate: float = 1e-3) -> "Training":
+        """Adam at one learning rate for so many passes over all rows, and nothing else: how papers often train.
+
+        >>> plain = Training.plain_adam(rows=4000, epochs=20)
+        >>> plain.rounds * plain.steps_per_round, plain.schedule, plain.hold_out
+        (10000, 'constant', False)
+        """
+        check("Training.plain_adam", {"rows": whole(1), "epochs": whole(1)}, {"rows": rows, "epochs": epochs})
+        steps = -(-rows // batch)
+        return cls(
+            learning_rate,
+            batch=batch,
+            rounds=epochs,
+            steps_per_round=steps,
+            patience=epochs,
+            clip=None,
+            weight_decay=0.0,
+            schedule="constant",
+            hold_out=False,
+        )
 
 
 class State(NamedTuple):
@@ -78,21 +108,22 @@ def parts_of(loss: Loss) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def learning_rates(training: Training, rounds: int) -> np.ndarray:
-    """The rate of every step: a linear rise, then half a cosine down to zero at the end of the last round.
+    """The rate of every step: a linear rise, then half a cosine down to zero at the end of the last round; or the same
+    for all.
 
     They enter the program as numbers, so that one program serves any number of rounds.
     """
     steps = rounds * training.steps_per_round
+    if training.schedule == "constant":
+        return np.full(steps, training.learning_rate, np.float32)
     schedule = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, min(100, steps // 10 + 1), steps, 0.0)
     # compiled, and one by one, as the steps themselves: other ways differ in the last bit
     return np.asarray(jax.jit(lambda counts: jax.lax.map(schedule, counts))(np.arange(steps, dtype=np.int32)))
 
 
 def optimiser_of(training: Training, rate: Any) -> optax.GradientTransformation:
-    return optax.chain(
-        optax.clip_by_global_norm(training.clip),
-        optax.adamw(lambda _: rate, weight_decay=training.weight_decay),
-    )
+    limit = [] if training.clip is None else [optax.clip_by_global_norm(training.clip)]
+    return optax.chain(*limit, optax.adamw(lambda _: rate, weight_decay=training.weight_decay))
 
 
 class Program(NamedTuple):
@@ -165,7 +196,7 @@ def judge(state: State, program: Program, held_out: Any) -> State:
 
         values = jax.lax.scan(criterion, None, rows.reshape(-1, batch))[1].reshape(rows.size, -1)
         now = weight @ values / jnp.sum(weight)
-        better = now > state.best
+        better = now > state.best if program.training.hold_out else jnp.ones_like(now, bool)
         keep = _better_parts(parts_of(program.loss), better, state.arrays, state.best_arrays)
         return state._replace(best_arrays=keep, best=jnp.where(better, now, state.best), now=now)
 

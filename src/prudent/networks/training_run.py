@@ -117,7 +117,7 @@ class Run:
         rises and falls anew, for twice as many rounds as before. Groups that have stopped before stay as they are.
         """
         rates, more = learning_rates(self.training, rounds), self.training.extensions
-        self._until(rounds, rates, self.training.patience)
+        self._until(rounds, rates, self.training.patience if self.training.hold_out else rounds)
         while more and self.training.seconds is None and self._still_learning(rounds):
             longer = learning_rates(self.training, 2 * rounds)
             patience = max(self.training.patience, rounds)  # while the rate is high, nothing gets better
