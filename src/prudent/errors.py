@@ -91,7 +91,10 @@ TRUTH = Rule("be True or False", lambda value: isinstance(value, bool))
 
 def is_number(value: object) -> bool:
     """A finite number, of Python or NumPy; bools are rejected."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def is_whole(value: object, least: int = 0) -> bool:
