@@ -20,6 +20,8 @@ except ImportError:  # not on Windows
     fcntl = None
 
 _ENDING = ".part"
+_unfinished: set[Path] = set()
+"""The files that this process is writing now."""
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -42,6 +44,7 @@ def whole_file(path: Path, through_links: bool = True) -> Iterator[BinaryIO]:
             yield file
         return
     file, temporary = _beside(path)
+    _unfinished.add(temporary)
     try:
         with file:
             if mode is not None and stat.S_ISREG(mode):
@@ -53,8 +56,17 @@ def whole_file(path: Path, through_links: bool = True) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _unfinished.discard(temporary)
     _flush_folder(path.parent)
     remove_leftovers(path)
+
+
+def remove_unfinished() -> None:
+    """Remove what this process has begun to write, before it ends in the middle."""
+    for temporary in list(_unfinished):
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _mode(path: Path) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
+from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
@@ -86,7 +86,7 @@ def evaluate_model(
     studies: Studies = Studies(),
 ) -> None:
     require_json_destination(json_file)
-    refuse_to_overwrite({"--json": json_file}, log)
+    FilesOfACommand({"--json": json_file}, (log,), (model,)).check()
     requests = _requests(policy_options, strategies)
     fitted = load(model)
     frame, file_notes = read_with_notes(log, written)
@@ -248,4 +248,5 @@ def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
     more = [] if estimators else ["The same by every estimator: --all-estimators."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:
-        sentence(screen(), f"\n{' '.join(more)}")
+        screen().print()
+        sentence(screen(), " ".join(more))

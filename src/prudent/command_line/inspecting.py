@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
+from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
 from prudent.command_line.log_options import LogOptions
 from prudent.command_line.screen import show
 from prudent.errors import InputProblem
@@ -19,7 +19,7 @@ MOST_MENDS = 3
 
 def inspect_table(options: LogOptions, json_file: Path | None) -> None:
     require_json_destination(json_file)
-    refuse_to_overwrite({"--json": json_file}, options.table, options.kinds_file)
+    FilesOfACommand({"--json": json_file}, options.files).check()
     with working("inspecting the table"):
         facts = inspection_facts(options)
     if write_json(facts, json_file):

@@ -23,6 +23,11 @@ class LogOptions:
     missing: tuple[str, ...] = ()
     written: TextFormat = TextFormat()
 
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that are read."""
+        return self.table, self.kinds_file
+
     def kinds(self) -> dict[str, KindOverride]:
         """Those of the file; those on the command line take precedence."""
         named = {} if self.kinds_file is None else read_kinds(self.kinds_file)

@@ -8,7 +8,7 @@ import polars as pl
 
 from prudent.command_line.files import (
     STANDARD_OUTPUT,
-    refuse_to_overwrite,
+    FilesOfACommand,
     require_file_destination,
     require_table_destination,
     write_table,
@@ -71,7 +71,7 @@ class AdviceOptions:
 def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
     require_table_destination(out)
     read = (table, extras.guarantee, None if extras.limit is None else extras.limit.log)
-    refuse_to_overwrite({"--out": Path(out), "--explain-to": extras.explain_to}, *read)
+    FilesOfACommand({"--out": Path(out), "--explain-to": extras.explain_to}, read, (model,)).check()
     _check_explanations(extras.explain_to)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")

@@ -111,7 +111,7 @@ def natural_order(label: str | int | float | bool) -> tuple:
         return (0, float(label), ())
     except ValueError:
         pieces = re.split(r"(\d+)", str(label))
-        return (1, 0.0, tuple(("", int(piece)) if piece.isdigit() else (piece.casefold(), 0) for piece in pieces))
+        return (1, 0.0, tuple(("", int(piece)) if piece.isdecimal() else (piece.casefold(), 0) for piece in pieces))
 
 
 def row_name(index: int) -> str:
