@@ -29,7 +29,7 @@ from prudent.evaluation import (
 from prudent.models import Fitted, load
 from prudent.propensity import ImputedLogistic
 from prudent.show import Facts, Section, confounding_sentence, evaluation_sections, source_sentence
-from prudent.table import Log, TextFormat, did_you_mean, read_with_notes, to_table
+from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail", "at-most")
@@ -89,7 +89,7 @@ def evaluate_model(
     FilesOfACommand({"--json": json_file}, (log,), (model,)).check()
     requests = _requests(policy_options, strategies)
     fitted = load(model)
-    frame, file_notes = read_with_notes(log, written)
+    frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)))
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
     read, notes = _read(fitted, frame, options.propensity)
@@ -158,11 +158,12 @@ def _rules(
             )
         if name in taken:
             raise InputProblem(f"Column '{name}' has the name of a strategy, so --rule cannot use it; rename it.")
-    return {name: _follow(name) for name in rules}
+    labels = [str(label) for label in fitted.action_labels]
+    return {name: _follow(name, labels) for name in rules}
 
 
-def _follow(name: str) -> Callable[[Any], list[Any]]:
-    return lambda frame: to_table(frame).cells(name).to_list()
+def _follow(name: str, labels: list[str]) -> Callable[[Any], list[Any]]:
+    return lambda frame: to_table(frame).cells(name, labels).to_list()
 
 
 def _read(fitted: Fitted, frame: pl.DataFrame, propensity: str | None) -> tuple[Log, list[str]]:

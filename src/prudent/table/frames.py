@@ -19,16 +19,19 @@ class Table:
     """A frame of any kind, read one column at a time and never modified.
 
     Column names are text here, whatever they were in the frame; a column is converted only when it is read. `missing`
-    has the values of each column that were declared to be gaps.
+    has the values of each column that were declared to be gaps, `kept` those declared to be none.
     """
 
     names: tuple[str, ...]
     rows: int
     sources: Mapping[str, Any]
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def with_missing(self, missing: Mapping[str, tuple[str, ...]]) -> "Table":
-        return replace(self, missing={**self.missing, **missing})
+    def with_missing(
+        self, missing: Mapping[str, tuple[str, ...]], kept: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "Table":
+        return replace(self, missing={**self.missing, **missing}, kept={**self.kept, **(kept or {})})
 
     def cells(self, name: str, labels: Iterable[str] = (), missing: Sequence[str] | None = None) -> pl.Series:
         """One column with its gaps as null; gap marks among `labels` are kept as labels.
@@ -36,7 +39,7 @@ class Table:
         missing: values that are gaps as well. Default: those declared for the column.
         """
         gaps = self.missing.get(name, ()) if missing is None else missing
-        return without_gaps(self.source(name), labels, gaps)
+        return without_gaps(self.source(name), (*labels, *self.kept.get(name, ())), gaps)
 
     def source(self, name: str) -> pl.Series:
         """One column as it was given."""

@@ -1,6 +1,6 @@
 """The columns of a log that are not features: the action, the reward and, if any, the propensity."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
 from prudent.table.odd_cells import OddCells, odd_cells_problem, read_both
 from prudent.table.reading_notes import number_notes, spelling_notes
-from prudent.table.spellings import one_spelling, positions
+from prudent.table.spellings import by_number, one_spelling, positions
 
 ActionLabel = str | int | float | bool
 
@@ -139,12 +139,13 @@ def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.
     return numbers, notes
 
 
-def read_actions(table: Table, name: str) -> tuple[pl.Series, list[str]]:
+def read_actions(table: Table, name: str, labels: Iterable[ActionLabel] = ()) -> tuple[pl.Series, list[str]]:
     """The action cells with their type kept, gaps as null, each label in one spelling; and notes.
 
-    Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0.
+    Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0. labels: those
+    of a model; one of them may look like a gap.
     """
-    cells = table.cells(name)
+    cells = table.cells(name, [str(label) for label in labels])
     if cells.dtype.is_temporal():
         return cells.cast(pl.String), []
     if cells.dtype == pl.String:
@@ -194,7 +195,10 @@ def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel
 def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model: bool) -> tuple[np.ndarray, list[str]]:
     """Indices into `labels`, -1 for gaps and for actions that are not among them, with a note on the latter."""
     keys = as_labels(cells)
-    codes = positions(keys, [label_text(label) for label in labels])
+    known = [label_text(label) for label in labels]
+    codes = positions(keys, known)
+    unread = (keys.is_not_null() & codes.is_null()).arg_true()
+    codes = codes.scatter(unread, by_number(keys.gather(unread), known))
     left_out = keys.filter(codes.is_null()).drop_nulls().value_counts(name="rows", sort=True)
     notes = [_left_out_note(left_out, known_to_model)] if len(left_out) else []
     return codes.fill_null(-1).to_numpy().astype(np.int32), notes
