@@ -37,8 +37,7 @@ def inspection_facts(options: LogOptions) -> Facts:
 
     A column with odd cells is shown as it would be with the options that mend it.
     """
-    mended, odd = _mended(options)
-    log = mended.log()
+    mended, log, odd = _mended(options)
     findings = log_findings(log)
     proposed = mended.with_options(finding.option for finding in findings)
     problems, overlap = [*(found.sentence for found in odd), *_problems(log)], None
@@ -84,21 +83,19 @@ def _costs(log: Log) -> Facts:
     return {name: plain_types(cost) for name, cost in costs.items()}
 
 
-def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsFound]]:
-    """Options with which the log can be read, and the odd cells that they solve."""
+def _mended(options: LogOptions) -> tuple[LogOptions, Log, list[OddCellsFound]]:
+    """Options with which the log can be read, the log, and the odd cells that they solve."""
     found: list[OddCellsFound] = []
     for _ in range(MOST_MENDS):
         try:
-            options.log()
+            return options, options.log(), found
         except InputProblem as problem:
             odd = odd_cells_of(problem)
             if not all(cells.options for cells in odd.columns):
                 raise
             found.append(odd)
             options = options.with_options(odd.options)
-        else:
-            break
-    return options, found
+    return options, options.log(), found
 
 
 def _problems(log: Log) -> list[str]:

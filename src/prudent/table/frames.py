@@ -1,5 +1,6 @@
 """Frames of any kind as one `Table`: pandas, polars and pyarrow frames, mappings of columns, lists of records."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -102,12 +103,9 @@ def _is_missing_mark(value: Any) -> bool:
 
 
 def refuse_repeated_names(names: Iterable[Any]) -> None:
-    texts = [str(name) for name in names]
-    for name in texts:
-        if texts.count(name) > 1:
-            raise InputProblem(
-                f"The table has {texts.count(name)} columns named '{name}'; rename or drop all but one of them."
-            )
+    for name, columns in Counter(str(name) for name in names).items():
+        if columns > 1:
+            raise InputProblem(f"The table has {columns} columns named '{name}'; rename or drop all but one of them.")
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> Table:

@@ -190,7 +190,8 @@ class Schema:
 
     def _notes_on_absent_columns(self, table: Table) -> tuple[str, ...]:
         absent = [name for name in self.names if name not in table.sources]
-        free = [name for name in table.names if name not in self.names]
+        own = set(self.names)
+        free = [name for name in table.names if name not in own]
         if len(absent) == len(self.names):
             hint = f" {did_you_mean(absent[0], free)}" if free else ""
             raise InputProblem(

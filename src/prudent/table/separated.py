@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from prudent.errors import InputProblem
-from prudent.table.cells import first_stray, row_name, without_gaps, written_as_codes
+from prudent.table.cells import EXACT_DIGITS, first_stray, row_name, without_gaps, written_as_codes
 from prudent.table.column_notes import count_and_names
 from prudent.table.frames import refuse_repeated_names
 from prudent.table.gap_marks import gap_mark_notes, marks_in
@@ -127,8 +127,8 @@ def _rows_of(content: bytes, separator: str) -> _Rows:
     stops = ends if ended else np.append(ends, len(signs))
     starts = np.append(0, stops[:-1] + 1)
     mark = separator.encode()
-    separates = (signs == mark[0]) & ~quoted if len(mark) == 1 else np.zeros(len(signs), bool)
-    cells = 1 + np.add.reduceat(separates, np.minimum(starts, len(signs) - 1), dtype=np.int64)
+    separators = np.flatnonzero((signs == mark[0]) & ~quoted) if len(mark) == 1 else np.zeros(0, int)
+    cells = 1 + np.diff(np.searchsorted(separators, stops), prepend=0)
     length = stops - starts
     blank = (length == 0) | ((length == 1) & (signs[np.minimum(starts, len(signs) - 1)] == _RETURN))
     return _Rows(cells[~blank][1:], bool(ended), bool(quoted[-1]))
@@ -140,10 +140,34 @@ def _rows_of(content: bytes, separator: str) -> _Rows:
 def typed(texts: pl.DataFrame, decimal: str | None, faithful: Faithful) -> tuple[pl.DataFrame, list[str]]:
     """The table with numbers as numbers, and notes on the marks in such columns that were read as gaps."""
     reading = COMMA if decimal == "," else ""
-    frame = texts.with_columns(_typed(cells, reading, faithful) for cells in texts)
-    numbers = [name for name in frame.columns if frame.schema[name].is_numeric()]
-    marks = {name: marks_in(texts[name], faithful.values_of(name)) for name in numbers}
+    plain = _plain_numbers(texts, faithful) if reading == "" else pl.DataFrame()
+    others = [_typed(cells, reading, faithful) for cells in texts if cells.name not in plain.columns]
+    frame = texts.with_columns(*plain.get_columns(), *others)
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    marked = [name for name in numbers if name not in plain.columns]
+    marks = {name: marks_in(texts[name], faithful.values_of(name)) for name in marked}
     return frame, gap_mark_notes(marks, may_be_values=False) + ([] if decimal else _decimal_notes(frame))
+
+
+def _plain_numbers(texts: pl.DataFrame, faithful: Faithful) -> pl.DataFrame:
+    """The columns in which every cell is empty or plainly a number, all at once: one by one, thousands take long."""
+    open_ones = [name for name in texts.columns if not (name in faithful.codes or faithful.stays_text(name))]
+    if not open_ones or len(texts) == 0:
+        return pl.DataFrame()
+    every = pl.col(open_ones)
+    gaps = texts.select(every.null_count()).row(0)
+    coded = texts.select(every.str.contains(rf"^\s*(0\d|\d{{{EXACT_DIGITS}}})").any()).row(0)
+    candidates = [
+        name for name, empty, code in zip(open_ones, gaps, coded, strict=True) if not code and empty < len(texts)
+    ]
+    unread = dict(zip(open_ones, gaps, strict=True))
+    plain: list[pl.Series] = []
+    for dtype in (pl.Int64, pl.Float64):
+        cast = texts.select(pl.col(candidates).cast(dtype, strict=False))
+        nulls = dict(zip(candidates, cast.null_count().row(0), strict=True)) if candidates else {}
+        plain += [cast[name] for name in candidates if nulls[name] == unread[name]]
+        candidates = [name for name in candidates if nulls[name] != unread[name]]
+    return pl.DataFrame([cells for cells in plain if not (cells.dtype.is_float() and cells.is_nan().any())])
 
 
 def _typed(cells: pl.Series, reading: str, faithful: Faithful) -> pl.Series:
