@@ -65,8 +65,11 @@ def _range_words(low: float, high: float, ends: str) -> str:
     return f"be in {ends[0]}{low:g}, {high:g}{ends[1]}"
 
 
-def whole(least: int = 0) -> Rule:
-    return Rule(f"be a whole number of at least {least}", lambda value: is_whole(value, least))
+def whole(least: int = 0, most: int | None = None) -> Rule:
+    if most is None:
+        return Rule(f"be a whole number of at least {least}", lambda value: is_whole(value, least))
+    words = f"be a whole number from {least} to {most}"
+    return Rule(words, lambda value: is_whole(value, least) and int(value) <= most)
 
 
 def one_of(*choices: str) -> Rule:

@@ -19,6 +19,7 @@ from prudent.table.spellings import by_number, one_spelling, positions
 ActionLabel = str | int | float | bool
 
 MOST_ACTIONS = 200
+LARGEST_REWARD = 1e30
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,13 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     ]
     notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
+    absurd = np.abs(finite) > LARGEST_REWARD
+    if absurd.any():
+        row = int(np.argmax(absurd))
+        raise InputProblem(
+            f"Reward column '{name}' holds {finite[row]:g} in {row_name(row)}, and rewards beyond {LARGEST_REWARD:g} "
+            "cannot be computed with; correct or empty the cell, or use a larger unit."
+        )
     if not np.isfinite(finite).any():
         raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
     return finite, notes
