@@ -11,7 +11,6 @@ from prudent.decide.completions import PriceTable
 from prudent.errors import InputProblem, is_number, require
 from prudent.table import ActionLabel, label_text
 
-
 LARGEST_COST = 1e30
 """What is larger leaves nothing of a price, and is infinite in single precision from 3.4e38 on."""
 

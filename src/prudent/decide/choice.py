@@ -184,11 +184,10 @@ class Chooser:
         """Refuse to choose by prices that are no numbers: any comparison with them has a wrong answer."""
         broken = ~np.isfinite(scored.expected) | np.isnan(scored.scores)
         if broken.any():
-            action = self.fitted.action_labels[int(np.argmax(broken.any(axis=0)))]
+            action, rows = self.fitted.action_labels[int(np.argmax(broken.any(axis=0)))], int(broken.any(axis=1).sum())
             raise InputProblem(
-                f"The expected reward of action '{action}' is not a finite number in {int(broken.any(axis=1).sum())} of "
-                f"{len(broken)} rows, so no action can be recommended; look for extreme numbers in the log's reward and "
-                "columns, and fit the model again."
+                f"The expected reward of action '{action}' is not a finite number in {rows} of {len(broken)} rows, so "
+                "no action can be recommended; look for extreme numbers in the log, and fit the model again."
             )
 
     def supported(self, encoded: Encoded) -> Supported:

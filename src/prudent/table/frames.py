@@ -171,10 +171,11 @@ def _from_array(name: str, array: np.ndarray) -> pl.Series:
 
 def _from_values(name: str, values: list) -> pl.Series:
     """A series of Python values; values of mixed types all become text."""
+    name = _as_unicode(name)
     try:
         cells = _without_time_zone(pl.Series(name, values))
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        cells = pl.Series(name, values, dtype=pl.Object)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        cells = pl.Series(name, [_text_or_none(value) for value in values], dtype=pl.String)
     if cells.dtype != pl.Object:
         return cells
     return pl.Series(name, [_text_or_none(value) for value in values], dtype=pl.String)
@@ -182,10 +183,15 @@ def _from_values(name: str, values: list) -> pl.Series:
 
 def _text_or_none(value: Any) -> str | None:
     if value is None or isinstance(value, str):
-        return value
+        return value and _as_unicode(value)
     if _is_missing_mark(value) or value != value:
         return None
-    return str(value)
+    return _as_unicode(str(value))
+
+
+def _as_unicode(text: str) -> str:
+    """Halves of a character, which no file can hold, as Python writes them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def take_rows(frame: Any, positions: np.ndarray, without: Iterable[str | None] = ()) -> Any:

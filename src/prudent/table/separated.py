@@ -154,7 +154,7 @@ def _plain_numbers(texts: pl.DataFrame, faithful: Faithful) -> pl.DataFrame:
     open_ones = [name for name in texts.columns if not (name in faithful.codes or faithful.stays_text(name))]
     if not open_ones or len(texts) == 0:
         return pl.DataFrame()
-    every = pl.col(open_ones)
+    every, texts = pl.all(), texts[open_ones]  # by position: a column may be called "*"
     gaps = texts.select(every.null_count()).row(0)
     coded = texts.select(every.str.contains(rf"^\s*(0\d|\d{{{EXACT_DIGITS}}})").any()).row(0)
     candidates = [
@@ -163,7 +163,7 @@ def _plain_numbers(texts: pl.DataFrame, faithful: Faithful) -> pl.DataFrame:
     unread = dict(zip(open_ones, gaps, strict=True))
     plain: list[pl.Series] = []
     for dtype in (pl.Int64, pl.Float64):
-        cast = texts.select(pl.col(candidates).cast(dtype, strict=False))
+        cast = texts[candidates].select(pl.all().cast(dtype, strict=False))
         nulls = dict(zip(candidates, cast.null_count().row(0), strict=True)) if candidates else {}
         plain += [cast[name] for name in candidates if nulls[name] == unread[name]]
         candidates = [name for name in candidates if nulls[name] != unread[name]]
