@@ -65,6 +65,12 @@ class SeparatedText:
     def row_notes(self, file: Path, columns: int) -> list[str]:
         """Rows with fewer cells than there are columns; a file that ends in the middle of a row is refused."""
         rows = _rows_of(self.content, self.separator)
+        long = np.flatnonzero(rows.cells > columns)
+        if len(long) and not rows.in_quotes:
+            raise InputProblem(
+                f"'{file}' has {columns} columns, and {row_name(int(long[0]))} has {rows.cells[long[0]]} cells; a cell "
+                f"that holds {self.separator!r}, as in 1,250, must stand in quotes."
+            )
         short = np.flatnonzero(rows.cells < columns)
         if rows.in_quotes or (not rows.ended and len(short) and short[-1] == len(rows.cells) - 1):
             last = row_name(len(rows.cells) - 1)
@@ -119,7 +125,7 @@ class _Rows:
 
 def _rows_of(content: bytes, separator: str) -> _Rows:
     signs = np.frombuffer(content, np.uint8)
-    if len(signs) == 0:
+    if len(signs) == 0 or not _quoted_as_usual(signs, separator):
         return _Rows(np.zeros(0, int), True, False)
     quoted = np.bitwise_xor.accumulate(signs == _QUOTE)
     ends = np.flatnonzero((signs == _LINE_END) & ~quoted)
@@ -132,6 +138,15 @@ def _rows_of(content: bytes, separator: str) -> _Rows:
     length = stops - starts
     blank = (length == 0) | ((length == 1) & (signs[np.minimum(starts, len(signs) - 1)] == _RETURN))
     return _Rows(cells[~blank][1:], bool(ended), bool(quoted[-1]))
+
+
+def _quoted_as_usual(signs: np.ndarray, separator: str) -> bool:
+    """Whether every quote begins or ends a cell or follows another; in 5" it is a part of the text."""
+    quotes = np.flatnonzero(signs == _QUOTE)
+    beside = [*separator.encode(), _QUOTE, _LINE_END, _RETURN]
+    before = (quotes == 0) | np.isin(signs[quotes - 1], beside)
+    after = (quotes == len(signs) - 1) | np.isin(signs[np.minimum(quotes + 1, len(signs) - 1)], beside)
+    return bool((before | after).all())
 
 
 # --- texts that are numbers ---
