@@ -2,6 +2,7 @@
 
 python -m tests.hostile.run --share 1        # all of it, hours
 python -m tests.hostile.run --share 0.1      # a tenth of every count
+    python -m tests.hostile.run --share 0.1 --set damaged=3000
 """
 
 import argparse
@@ -19,7 +20,8 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results.json"
 FULL = {
     **{"read": 10_000, "inspected": 10_000, "fitted": 1_000, "damaged": 3_000, "forged": 1_000},
-    **{"kills": 200, "interrupts": 200, "seconds": 300, "flips": 1_000},
+    **{"kills": 200, "interrupts": 200, "seconds": 300},
+    **{"rival_flips": 1_000, "rival_kills": 200, "rival_seconds": 60, "rival_tables": 1_000},
 }
 
 
@@ -38,21 +40,21 @@ def clinic(folder: Path) -> tuple[Path, Path, Path]:
     return log, cases, model
 
 
-def hazards(share: float, folder: Path) -> Iterator[Callable[[], object]]:
+def hazards(share: float, chosen: dict[str, int], folder: Path) -> Iterator[Callable[[], object]]:
     """Each returns its counts. What forks comes first: JAX has no threads yet."""
     from tests.hostile import processes, rivals
 
     def times(name: str) -> int:
-        return max(1, round(share * FULL[name]))
+        return chosen.get(name, max(1, round(share * FULL[name])))
 
     for writer in processes.WRITERS:
         yield lambda writer=writer: processes.writers_are_killed(writer, times("kills"), folder)
     yield lambda: processes.writers_and_readers(times("seconds"), folder)
     for name in rivals.MODELS:
-        yield lambda name=name: rivals.flipped_bits(name, times("flips"), folder)
-        yield lambda name=name: rivals.killed_writers(name, times("kills"), folder)
-        yield lambda name=name: rivals.writers_and_readers(name, times("seconds") / 5, folder)
-        yield lambda name=name: rivals.odd_tables(name, range(times("fitted")), folder)
+        yield lambda name=name: rivals.flipped_bits(name, times("rival_flips"), folder)
+        yield lambda name=name: rivals.killed_writers(name, times("rival_kills"), folder)
+        yield lambda name=name: rivals.writers_and_readers(name, times("rival_seconds"), folder)
+        yield lambda name=name: rivals.odd_tables(name, range(times("rival_tables")), folder)
     yield rivals.codes
     log, cases, model = clinic(folder)
     roles = ["--action", "act", "--reward", "y"]
@@ -90,11 +92,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of the full counts")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=COUNT", help=f"one of {', '.join(FULL)}")
     options = parser.parse_args()
+    chosen = {name: int(count) for name, count in (text.split("=") for text in options.set)}
     warnings.simplefilter("ignore")
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for hazard in hazards(options.share, Path(folder)):
+        for hazard in hazards(options.share, chosen, Path(folder)):
             began = time.monotonic()
             counts = hazard()
             found.append(counts.to_dict())  # pyright: ignore[reportAttributeAccessIssue]
