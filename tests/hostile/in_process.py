@@ -29,7 +29,7 @@ def tables_are_read(seeds: range, folder: Path) -> Counts:
 
 
 def _read(source: Any) -> str:
-    roles = {"action": "act", "reward": "y"}
+    roles: dict[str, Any] = {"action": "act", "reward": "y"}
     log = prudent.read_log(source, **roles) if isinstance(source, Path) else prudent.Log.from_frame(source, **roles)
     assert np.isfinite(log.values).all()
     return f"{log} {log_findings(log)}"

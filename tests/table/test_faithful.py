@@ -1,6 +1,7 @@
 """What is written in a file is not lost on the way: codes, gap marks that are values, rows that are not whole."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -93,7 +94,7 @@ def test_marks_that_were_read_as_gaps_are_counted_by_column(tmp_path):
 
 
 def test_marks_in_many_columns_are_one_note(tmp_path):
-    columns = {f"x{index}": ["NA", "1.5", "2.5"] for index in range(9)}
+    columns: Any = {f"x{index}": ["NA", "1.5", "2.5"] for index in range(9)}
     notes = read_log(a_log(tmp_path / "log.csv", **columns), action="act", reward="y").notes
     (note,) = [note for note in notes if "'NA'" in note]
     assert "9 columns" in note

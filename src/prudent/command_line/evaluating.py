@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
+from prudent.command_line.fitting import findings
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
@@ -103,7 +104,14 @@ def evaluate_model(
     evaluation = evaluate(deciders, read, **options.settings())
     used = {name: str(policy.strategy) for name, policy in policies.items()}
     facts = {"model": str(model), "log": str(log), "strategies": used, **evaluation.to_dict()}
-    facts["notes"] = [*file_notes, *notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
+    facts["notes"] = [
+        *findings(read),
+        *file_notes,
+        *notes,
+        *read.notes,
+        *evaluation.notes,
+        *_fallback_notes(fitted, policy_options),
+    ]
     if studies.sensitivity:
         facts["sensitivity"] = sensitivity_facts(evaluation, judged, options.seed)
     if write_json(facts, json_file):

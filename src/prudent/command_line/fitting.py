@@ -33,7 +33,7 @@ from prudent.models import (
 )
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
-from prudent.table import Log, odd_cells_of, take_rows
+from prudent.table import Log, log_findings, odd_cells_of, repeated_rows, take_rows
 
 HELD_OUT = 0.2
 """The share of rows that --hold-out keeps out of the fit."""
@@ -183,7 +183,12 @@ def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions)
             f"The causal model gives all rows the same weight: column '{options.propensity}' is not a feature and not "
             "used otherwise."
         )
-    return Section(sentences=tuple(sentences), points=(*report.choices, *report.notes))
+    return Section(sentences=tuple(sentences), points=(*findings(log), *report.choices, *report.notes))
+
+
+def findings(log: Log) -> list[str]:
+    """What a person should look at before believing the model: leaks, copies, codes for gaps, repeated rows."""
+    return [*(finding.sentence for finding in log_findings(log)), *repeated_rows(log)]
 
 
 def _next_steps(out: Path, hold_out: Path | None) -> Section:

@@ -1,5 +1,6 @@
 """`prudent inspect`: what is in a table of logged decisions, and what would prevent learning from it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
@@ -10,7 +11,7 @@ from prudent.models import PRESETS, CausalPVAE, estimate_costs, require_fittable
 from prudent.progress import working
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
-from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of
+from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of, repeated_rows
 
 LEAVE_OUT = "Leave out (--ignore COL) whatever was recorded after the decision: a table does not show when."
 MOST_MENDS = 3
@@ -41,6 +42,7 @@ def inspection_facts(options: LogOptions) -> Facts:
     findings = log_findings(log)
     proposed = mended.with_options(finding.option for finding in findings)
     problems, overlap = [*(found.sentence for found in odd), *_problems(log)], None
+    log = replace(log, notes=(*repeated_rows(log), *log.notes))
     try:
         overlap = (Known() if options.propensity else Boosted()).fit(log).overlap().to_dict()
     except InputProblem as problem:

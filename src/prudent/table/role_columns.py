@@ -143,7 +143,18 @@ def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.
             f"that was taken is above 0 and at most 1; correct it, or leave the cell empty."
         )
     absent = int((np.isnan(numbers) & (actions >= 0)).sum())
+    certain, labels = int((numbers[actions >= 0] == 1).sum()), len(np.unique(actions[actions >= 0]))
+    if labels > 1 and certain and certain == int((~np.isnan(numbers[actions >= 0])).sum()):
+        raise InputProblem(
+            f"Propensity column '{name}' is 1 in every row, as if each action had been certain, and {labels} different "
+            "actions were taken; name the column with their probabilities, or leave it out to have them estimated."
+        )
     notes = [f"Propensity '{name}' is empty in {count_rows(absent)} of those with an action."] if absent else []
+    if certain:
+        notes.append(
+            f"Propensity '{name}' is 1 in {count_rows(certain)}: there no other action could be taken, so the log says "
+            "nothing about others in such cases."
+        )
     return numbers, notes
 
 
