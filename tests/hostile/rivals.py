@@ -187,8 +187,8 @@ def codes() -> Counts:
     together = pd.read_csv(io.StringIO("code,x\n007,1\nA12,2\n"))["code"][0]
     alone = pd.read_csv(io.StringIO("code,x\n007,1\n"))["code"][0]
     counts.add("007 alone is another value than in a table" if str(alone) != str(together) else "007 is 007")
-    kept = pd.read_csv(io.StringIO("arm\nNone\ndrug\n"))["arm"][0]
-    counts.add("an arm called None becomes a gap, nothing said" if kept != "None" else "None is a value")
+    kept = pd.read_csv(io.StringIO("arm\nNone\ndrug\n"))["arm"].to_list()
+    counts.add("None is a value" if "None" in kept else "an arm called None becomes a gap, nothing said")
     short = pd.read_csv(io.StringIO("x,y,z\n1,2,3\n4,5"))
     counts.add("a file that is cut off is read, nothing said" if len(short) == 2 else "a cut file is refused")
     return counts

@@ -1,8 +1,7 @@
 """`make hostile`: every hazard many times; the counts are printed and kept for docs/reliability.md.
 
-python -m tests.hostile.run --share 1        # all of it, hours
-python -m tests.hostile.run --share 0.1      # a tenth of every count
-    python -m tests.hostile.run --share 0.1 --set damaged=3000
+python -m tests.hostile.run                                 all of it: a night
+python -m tests.hostile.run --share 0.1 --set damaged=3000  a tenth of every count, but for one
 """
 
 import argparse
@@ -17,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results.json"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "hostile.json"
 FULL = {
     **{"read": 10_000, "inspected": 10_000, "fitted": 1_000, "damaged": 3_000, "forged": 1_000},
     **{"kills": 200, "interrupts": 200, "seconds": 300},

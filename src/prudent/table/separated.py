@@ -54,7 +54,8 @@ class SeparatedText:
 
     def names(self) -> list[str]:
         """The names of the columns; repeated ones are refused."""
-        header = pl.read_csv(self.content, has_header=False, n_rows=1, separator=self.separator, infer_schema=False)
+        how = {"separator": self.separator, "infer_schema": False, "truncate_ragged_lines": True}
+        header = pl.read_csv(self.content, has_header=False, n_rows=1, **how)
         refuse_repeated_names(name for name in header.row(0) if name)
         return header.columns
 
