@@ -3,21 +3,23 @@
 `python -m tests.hostile.run` measures; this file only shows what it stored.
 """
 
-from benchmarks.reporting import Benchmark, Stored
+from typing import Any
+
+from benchmarks.reporting import Benchmark
 from experiments.tables import Table
 
 RIVALS = ("scikit-learn", "EconML", "pandas")
 
 
-def ours(stored: Stored) -> Table:
-    return _table(stored, "prudent", [one for one in stored if not one["hazard"].startswith(RIVALS)])
+def ours(stored: Any) -> Table:
+    return _table("prudent", [one for one in stored if not one["hazard"].startswith(RIVALS)])
 
 
-def rivals(stored: Stored) -> Table:
-    return _table(stored, "others", [one for one in stored if one["hazard"].startswith(RIVALS)])
+def rivals(stored: Any) -> Table:
+    return _table("others", [one for one in stored if one["hazard"].startswith(RIVALS)])
 
 
-def _table(stored: Stored, title: str, hazards: list[dict]) -> Table:
+def _table(title: str, hazards: list[dict]) -> Table:
     rows = [(one["hazard"], f"{one['tried']:,}", _ends(one["ends"])) for one in hazards]
     return Table(("hazard", "times", "how it ended"), rows, f"Hostile conditions, {title}")
 
