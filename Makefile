@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint type docs bench clean
+.PHONY: demo test hostile lint type docs bench clean
 
 demo: .venv/core
 	$(BIN)/prudent demo --out demo-output
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+hostile: .venv/dev
+	$(BIN)/python -m tests.hostile.run
 
 lint: .venv/dev
 	$(BIN)/ruff check .

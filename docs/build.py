@@ -19,7 +19,19 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from benchmarks import attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search, speed
+from benchmarks import (
+    attention,
+    coverage,
+    dosing,
+    doubt,
+    evaluation,
+    field,
+    frontier,
+    hostile,
+    measuring,
+    search,
+    speed,
+)
 from experiments.command import Files
 from experiments.ihdp import pictures as ihdp_pictures
 from experiments.ihdp import tables as ihdp_tables
@@ -33,7 +45,7 @@ from prudent.errors import InputProblem
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = [
     module.BENCHMARK
-    for module in (attention, coverage, dosing, doubt, evaluation, field, frontier, measuring, search, speed)
+    for module in (attention, coverage, dosing, doubt, evaluation, field, frontier, hostile, measuring, search, speed)
 ]
 EXPERIMENTS: dict[str, tuple[Tables, Callable[[Path], Files]]] = {
     "ihdp": (ihdp_tables.TABLES, ihdp_pictures.files),

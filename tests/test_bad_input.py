@@ -67,7 +67,7 @@ VALUES = [  # how it is called, who refuses, which parameter, and values that it
     ("SPVAE().fit(log, seed={})", "fit", "seed", ["0.5"]),
     ("CPVAE().fit(log, seed={})", "fit", "seed", ["None"]),
     ("fitted.policy({})", "Policy", "strategy", ["'careful'"]),
-    ("fitted.policy(completions={})", "Policy", "completions", ["1", "2.5", "'many'"]),
+    ("fitted.policy(completions={})", "Policy", "completions", ["1", "2.5", "'many'", "100000000"]),
     ("fitted.policy(floor={})", "Policy", "floor", ["'low'", "float('nan')"]),
     ("fitted.policy(fallback={})", "Policy", "fallback", ["'ask'"]),
     ("fitted.policy(floor=0, fallback={})", "Policy", "fallback", ["['ask']"]),

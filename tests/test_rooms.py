@@ -41,5 +41,5 @@ def test_other_rooms_are_seen_by_their_surface_at_the_top_of_a_file(path: Path):
 
 
 def test_the_root_is_small():
-    assert {path.stem for path in ROOT.glob("*.py")} == {"__init__", "errors", "progress"}
+    assert {path.stem for path in ROOT.glob("*.py")} == {"__init__", "errors", "progress", "writing"}
     assert len(prudent.__all__) <= 32

@@ -65,8 +65,11 @@ def _range_words(low: float, high: float, ends: str) -> str:
     return f"be in {ends[0]}{low:g}, {high:g}{ends[1]}"
 
 
-def whole(least: int = 0) -> Rule:
-    return Rule(f"be a whole number of at least {least}", lambda value: is_whole(value, least))
+def whole(least: int = 0, most: int | None = None) -> Rule:
+    if most is None:
+        return Rule(f"be a whole number of at least {least}", lambda value: is_whole(value, least))
+    words = f"be a whole number from {least} to {most}"
+    return Rule(words, lambda value: is_whole(value, least) and int(value) <= most)
 
 
 def one_of(*choices: str) -> Rule:
@@ -91,7 +94,10 @@ TRUTH = Rule("be True or False", lambda value: isinstance(value, bool))
 
 def is_number(value: object) -> bool:
     """A finite number, of Python or NumPy; bools are rejected."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def is_whole(value: object, least: int = 0) -> bool:

@@ -252,7 +252,7 @@ def test_fit_checks_where_to_save_before_it_works(run, folder):
     (folder / "full/thesis.txt").touch()
     (folder / "crashed").mkdir()
     (folder / "crashed/model.json.part").touch()
-    (folder / "crashed/arrays-0.safetensors").touch()
+    (folder / "crashed/arrays-0123456789abcdef.safetensors").touch()
     for out, words in {
         "log.csv": "is a file",
         "log.csv/model": "is a file",

@@ -1,7 +1,9 @@
 """Prices as lower bounds, costs of acting, permissions by rule: what steers the choice beside the strategy."""
 
+from dataclasses import replace
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -93,6 +95,7 @@ def test_costs_count_against_a_minimised_reward_too(frame, cases):
     [
         ({"costs": {"7 mg": 1.0}}, "'7 mg'"),
         ({"costs": {"5": float("nan")}}, "'costs' parameter of policy.*'5'.*nan"),
+        ({"costs": {"5": 1e39}}, r"'costs' parameter of policy.*'5'.*1e\+39"),
         ({"doubt": -1}, "'doubt' parameter.*-1"),
         ({"noise": -0.5}, "'noise' parameter.*-0.5"),
     ],
@@ -100,6 +103,14 @@ def test_costs_count_against_a_minimised_reward_too(frame, cases):
 def test_bad_options(options, named):
     with pytest.raises(InputProblem, match=named):
         exact(**options)
+
+
+def test_nothing_is_recommended_by_prices_that_are_no_numbers(fitted_models, cases):
+    fitted = fitted_models["causal"]
+    for broken in (jnp.inf, jnp.nan):
+        model = eqx.tree_at(lambda model: model.scale.location, fitted.model, jnp.float32(broken))
+        with pytest.raises(InputProblem, match=r"'high'.*not a finite number"):
+            replace(fitted, model=model).policy(completions=COMPLETIONS).recommend(cases)
 
 
 def test_allowed_by_a_rule():

@@ -3,7 +3,10 @@
 import dataclasses
 import hashlib
 import json
+import os
+import random
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,8 @@ from safetensors.numpy import load_file, save_file
 
 import prudent
 from prudent.errors import InputProblem
+from prudent.models import folder
+from prudent.models.folder import read_files, require_model_folder, sealed
 from prudent.models.storage import _arrays
 
 
@@ -31,7 +36,13 @@ def described(folder: Path) -> dict:
 
 
 def rewrite(folder: Path, **changes) -> None:
-    (folder / "model.json").write_text(json.dumps(described(folder) | changes))
+    """Another description with a right hash, as someone who knows the format would forge it."""
+    seal(folder, described(folder) | changes)
+
+
+def seal(folder: Path, description: dict) -> None:
+    description.pop("sha256", None)
+    (folder / "model.json").write_bytes(sealed(description))
 
 
 def with_arrays(folder: Path, arrays: dict) -> None:
@@ -70,36 +81,102 @@ def test_saving_again_replaces_and_leaves_nothing_behind(fitted_models, saved):
 
 @pytest.mark.parametrize("stage", [0, 1])
 def test_a_crash_in_the_middle_leaves_the_old_model(fitted_models, saved, monkeypatch, stage):
-    calls, replace = [], Path.replace
+    calls, replace = [], os.replace
 
-    def crash(self, target):
+    def crash(source, target):
         calls.append(target)
         if len(calls) > stage:
             raise OSError("no space left on device")
-        return replace(self, target)
+        replace(source, target)
 
-    monkeypatch.setattr(Path, "replace", crash)
+    monkeypatch.setattr("prudent.writing.os.replace", crash)
     with pytest.raises(OSError, match="no space"):
         fitted_models["causal"].save(saved)
     monkeypatch.undo()
     assert same_arrays(prudent.load(saved), fitted_models["conditional"])
     fitted_models["causal"].save(saved)
     assert same_arrays(prudent.load(saved), fitted_models["causal"])
-    assert not list(saved.glob("*.part")), "what a crash left behind goes with the next save"
+    assert len(list(saved.iterdir())) == 2, "what a crash left behind goes with the next save"
 
 
-def test_a_crash_in_the_first_save_leaves_none(fitted_models, tmp_path, monkeypatch):
-    def crash(self, target):
-        raise OSError("no space left on device")
+@pytest.mark.parametrize("renamed", [0, 1])
+def test_a_process_killed_in_its_first_save_leaves_a_folder_to_save_in(fitted_models, tmp_path, monkeypatch, renamed):
+    def killed(*_):
+        raise SystemExit  # and nothing is tidied up
 
-    monkeypatch.setattr(Path, "replace", crash)
-    with pytest.raises(OSError, match="no space"):
-        fitted_models["causal"].save(tmp_path / "model")
+    monkeypatch.setattr("prudent.writing.Path.unlink", lambda *_, **__: None)
+    with monkeypatch.context() as patch:
+        (patch.setattr("prudent.models.folder.sealed", killed) if renamed else None)
+        (None if renamed else patch.setattr("prudent.writing.os.replace", killed))
+        with pytest.raises(SystemExit):
+            fitted_models["conditional"].save(tmp_path / "model")
     monkeypatch.undo()
+    assert len(list((tmp_path / "model").iterdir())) == 1
     with pytest.raises(InputProblem, match="not a saved model"):
         prudent.load(tmp_path / "model")
-    fitted_models["causal"].save(tmp_path / "model")
-    assert same_arrays(prudent.load(tmp_path / "model"), fitted_models["causal"])
+    require_model_folder(tmp_path / "model")
+    fitted_models["conditional"].save(tmp_path / "model")
+    assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+def test_a_users_own_files_are_never_taken_for_leftovers(fitted_models, saved):
+    theirs = [saved / name for name in ("notes.part", "arrays-mine.safetensors", ".hidden.part")]
+    for path in theirs:
+        path.write_text("keep me")
+    fitted_models["conditional"].save(saved)
+    assert [path.read_text() for path in theirs] == ["keep me"] * 3
+
+
+def test_links_in_a_model_folder_are_not_written_through(fitted_models, saved, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("keep me")
+    for name in ("model.json", "model.json.part"):
+        (saved / name).unlink(missing_ok=True)
+        (saved / name).symlink_to(precious)
+    fitted_models["conditional"].save(saved)
+    assert precious.read_text() == "keep me"
+    assert not (saved / "model.json").is_symlink()
+
+
+def test_a_private_model_stays_private(fitted_models, saved):
+    (saved / "model.json").chmod(0o600)
+    fitted_models["causal"].save(saved)
+    assert (saved / "model.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_reader_begins_again_where_the_model_is_replaced_under_its_hands(fitted_models, saved, monkeypatch):
+    read, replaced = folder._arrays, []
+
+    def replace_first(*arguments):
+        if not replaced:
+            replaced.append(fitted_models["causal"].save(saved))
+        return read(*arguments)
+
+    monkeypatch.setattr(folder, "_arrays", replace_first)
+    assert same_arrays(prudent.load(saved), fitted_models["causal"])
+
+
+def test_writers_wait_for_one_another_and_readers_never_see_a_mixture(fitted_models, saved):
+    models = [fitted_models["causal"], fitted_models["conditional"]]
+    known = {type(model.settings).__name__ for model in models}
+    with ThreadPoolExecutor(4) as pool:
+        writing = [pool.submit(lambda model: [model.save(saved) for _ in range(5)], model) for model in models]
+        reading = [pool.submit(lambda: [read_files(saved) for _ in range(40)]) for _ in range(2)]
+        [job.result() for job in (*writing, *reading)]
+    assert type(prudent.load(saved).settings).__name__ in known
+    assert len(list(saved.iterdir())) == 2
+
+
+def test_no_flipped_bit_goes_unnoticed(saved):
+    whole = (saved / "model.json").read_bytes()
+    chance = random.Random(0)
+    for _ in range(300):
+        place, bit = chance.randrange(len(whole)), chance.randrange(8)
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << bit
+        (saved / "model.json").write_bytes(flipped)
+        with pytest.raises(InputProblem):
+            prudent.load(saved)
 
 
 def test_missing_folder_and_file(saved, tmp_path):
@@ -117,7 +194,7 @@ def test_text_that_is_not_a_description(saved, text):
         prudent.load(saved)
 
 
-@pytest.mark.parametrize("version", [0, 9, 10, 12, "11", None])
+@pytest.mark.parametrize("version", [0, 9, 10, 12, "11", None, True])
 def test_another_version(saved, version):
     rewrite(saved, version=version)
     with pytest.raises(InputProblem, match="version"):
@@ -138,6 +215,15 @@ def test_another_version(saved, version):
         {"action_labels": 3},
         {"action_labels": [["nested"], {}, None]},
         {"action_labels": []},
+        {"action_labels": ["low", "low", "high"]},
+        {"action_labels": [1, "1", 2]},
+        {"action_labels": ["low", float("nan"), "high"]},
+        {"action_labels": ["low", 10**400, "high"]},
+        {"minimize": "false"},
+        {"minimize": 0},
+        {"minimize": None},
+        {"report": {"rows": "many", "rewarded": 1, "rounds": 1, "held_out_bound": [], "notes": [], "choices": []}},
+        {"roles": {"action": "dose", "reward": 3}},
         {"report": None},
         {"report": {"rows": 1}},
         {"arrays": None},
@@ -156,7 +242,7 @@ def test_a_garbled_description(saved, changes):
 def test_a_description_that_lacks_a_part(saved, field):
     description = described(saved)
     del description[field]
-    (saved / "model.json").write_text(json.dumps(description))
+    seal(saved, description)
     with pytest.raises(InputProblem, match=r"damaged"):
         prudent.load(saved)
 
@@ -188,11 +274,16 @@ def test_arrays_that_do_not_fit(saved):
         "rank": arrays | {name: arrays[name][0].copy()},
         "type": arrays | {name: arrays[name].astype(np.float64)},
         "absent": {other: array for other, array in arrays.items() if other != name},
+        "not a number": arrays | {name: np.full_like(arrays[name], np.nan)},
+        "infinite": arrays | {name: np.full_like(arrays[name], np.inf)},
     }
     for forged in wrong.values():
         with_arrays(saved, forged)
-        with pytest.raises(InputProblem, match=re.escape(f"array {name} does not fit")):
+        with pytest.raises(InputProblem, match=re.escape(f"array {name} ")):
             prudent.load(saved)
+    with_arrays(saved, arrays | {"of another model": np.zeros(3, np.float32)})
+    with pytest.raises(InputProblem, match="of another model"):
+        prudent.load(saved)
 
 
 def test_arrays_file_that_is_not_safetensors(saved):

@@ -1,6 +1,7 @@
 """Compiled programs are kept where nobody else can put one."""
 
 import os
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,6 +10,7 @@ import jax
 import pytest
 
 from prudent.networks import compiling, use_compilation_cache
+from prudent.networks.program_folder import tidy
 
 
 @pytest.fixture
@@ -37,6 +39,43 @@ def test_a_folder_of_somebody_else_is_not_used(chosen, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 12_345)
     use_compilation_cache()
     assert chosen["jax_compilation_cache_dir"] is None
+
+
+def test_a_folder_that_others_could_exchange_is_not_used(chosen, tmp_path: Path):
+    (tmp_path / "prudent").mkdir()
+    (tmp_path / "prudent").chmod(0o777)
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] is None
+
+
+def test_a_user_without_a_home_keeps_no_programs(chosen, monkeypatch):
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", unknown)
+    use_compilation_cache()
+    assert chosen["jax_compilation_cache_dir"] is None
+
+
+def test_programs_that_cannot_be_read_are_removed_and_others_stay(tmp_path: Path):
+    program = zlib.compress(b"native code" * 100)
+    entries = {"whole-cache": program, "half-cache": program[:20], "empty-cache": b"", "flipped-cache": b"x" + program}
+    for name, content in entries.items():
+        (tmp_path / name).write_bytes(content)
+        os.utime(tmp_path / name, (1e9, 1e9))
+    (tmp_path / "now-cache").write_bytes(program[:20])
+    tidy(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"whole-cache", "now-cache", "checked"}
+
+
+def test_the_programs_used_longest_ago_go_where_there_are_too_many(tmp_path: Path):
+    program = zlib.compress(os.urandom(1000))
+    for age in range(10):
+        (tmp_path / f"{age}-cache").write_bytes(program)
+        os.utime(tmp_path / f"{age}-cache", (1e9 - age, 1e9 - age))
+    tidy(tmp_path, largest=8 * len(program))
+    assert sorted(path.name for path in tmp_path.glob("*-cache")) == [f"{age}-cache" for age in range(6)]
 
 
 def test_where_no_folder_can_be_made_programs_are_not_kept(chosen, tmp_path: Path):

@@ -15,12 +15,14 @@ from prudent.propensity import (
     FittedPropensity,
     ImputedLogistic,
     Known,
+    LoggingPolicy,
     RobustLogistic,
     Stacked,
     across_folds,
     deal_folds,
 )
 from prudent.propensity.stacked import best_shares
+from prudent.table import Log
 
 ESTIMATED = [ImputedLogistic(imputations=2, folds=3), Boosted(folds=3), BestGuess(folds=3), Stacked(folds=3)]
 
@@ -360,3 +362,10 @@ def test_stacked_is_between_its_learners_and_no_worse_than_the_better_one():
     losses = [-np.log(each[np.arange(900), actions]).mean() for each in (guess, boosted, both)]
     assert losses[1] < losses[0] - 0.1
     assert losses[2] < losses[1] + 0.005
+
+
+def test_a_log_of_labels_alone_has_a_logging_policy():
+    table = {"ward": ["n", "s", "n", "w"] * 10, "act": ["a", "b"] * 20, "y": [0.0, 1.0, 2.0, 3.0] * 10}
+    log = Log.from_frame(table, action="act", reward="y")
+    policy = LoggingPolicy.fit(log)
+    assert np.allclose(policy.probabilities(log.schema, log.values, log.observed).sum(axis=1), 1)

@@ -50,7 +50,8 @@ def test_every_kind_of_frame_gives_the_same_log(frame):
 
 def test_notes_name_the_columns_and_count_the_rows():
     log = of(VISITS | {"site": ["a"] * 6}, propensity="chance")
-    facts = [("site", "'a'"), ("extreme", "1 row"), ("chance", "1 row"), ("dose", "2 rows"), ("outcome", "2 rows")]
+    facts = [("site", "'a'"), ("extreme", "1 row"), ("chance", "1 row"), ("chance", "1 in 1 row")]
+    facts += [("dose", "2 rows"), ("outcome", "2 rows")]
     for note, (name, fact) in zip(log.notes, facts, strict=True):
         assert f"'{name}'" in note
         assert fact in note

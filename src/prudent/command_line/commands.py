@@ -107,6 +107,14 @@ Missing = Annotated[
         help="Read this value as a gap, in every column or in one: --missing 999, --missing age=999. Repeatable.",
     ),
 ]
+NotMissing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COL=]VALUE",
+        help="Read this text as a value where it would be read as a gap, such as NA, None or '-': --not-missing "
+        "arm=None. Repeatable.",
+    ),
+]
 Separator = Annotated[
     str | None,
     typer.Option(
@@ -217,6 +225,7 @@ def inspect(
     kind: Kinds = None,
     kinds: KindsFile = None,
     missing: Missing = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -229,7 +238,7 @@ def inspect(
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
     )
     inspect_table(options, json)
 
@@ -309,6 +318,7 @@ def fit(
     kind: Kinds = None,
     kinds: KindsFile = None,
     missing: Missing = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -324,7 +334,7 @@ def fit(
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
     )
     settings = ModelOptions(
         *(model.value, members, rounds, seed, types, ordered, varying_noise),
@@ -593,6 +603,7 @@ def effects(
     kind: Kinds = None,
     kinds: KindsFile = None,
     missing: Missing = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -606,7 +617,7 @@ def effects(
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding)),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
     )
     compared = EffectOptions(treated, control, tuple(by or ()), bins, confidence, seed)
     compare_actions(options, compared, out, tuple(keep or ()), json)

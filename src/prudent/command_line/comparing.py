@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from prudent.command_line.files import (
-    refuse_to_overwrite,
+    FilesOfACommand,
     require_json_destination,
     require_table_destination,
     write_json,
@@ -64,7 +64,7 @@ def compare_actions(
         require_table_destination(out)
     elif keep:
         raise InputProblem("--keep copies columns to the table of effects; give --out FILE too.")
-    refuse_to_overwrite({"--json": json_file, "--out": None if out is None else Path(out)}, log.table, log.kinds_file)
+    FilesOfACommand({"--json": json_file, "--out": None if out is None else Path(out)}, log.files).check()
     read = log.log()
     kept = kept_columns(log.table, read.source, keep, log.written, made=(EFFECT,))
     study = effects(read, **options.pair(read), confidence=options.confidence, seed=options.seed)  # pyright: ignore[reportArgumentType]

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
+from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
+from prudent.command_line.fitting import findings
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
@@ -29,7 +30,7 @@ from prudent.evaluation import (
 from prudent.models import Fitted, load
 from prudent.propensity import ImputedLogistic
 from prudent.show import Facts, Section, confounding_sentence, evaluation_sections, source_sentence
-from prudent.table import Log, TextFormat, did_you_mean, read_with_notes, to_table
+from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail", "at-most")
@@ -86,10 +87,10 @@ def evaluate_model(
     studies: Studies = Studies(),
 ) -> None:
     require_json_destination(json_file)
-    refuse_to_overwrite({"--json": json_file}, log)
+    FilesOfACommand({"--json": json_file}, (log,), (model,)).check()
     requests = _requests(policy_options, strategies)
     fitted = load(model)
-    frame, file_notes = read_with_notes(log, written)
+    frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)))
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
     read, notes = _read(fitted, frame, options.propensity)
@@ -103,7 +104,14 @@ def evaluate_model(
     evaluation = evaluate(deciders, read, **options.settings())
     used = {name: str(policy.strategy) for name, policy in policies.items()}
     facts = {"model": str(model), "log": str(log), "strategies": used, **evaluation.to_dict()}
-    facts["notes"] = [*file_notes, *notes, *read.notes, *evaluation.notes, *_fallback_notes(fitted, policy_options)]
+    facts["notes"] = [
+        *findings(read),
+        *file_notes,
+        *notes,
+        *read.notes,
+        *evaluation.notes,
+        *_fallback_notes(fitted, policy_options),
+    ]
     if studies.sensitivity:
         facts["sensitivity"] = sensitivity_facts(evaluation, judged, options.seed)
     if write_json(facts, json_file):
@@ -158,11 +166,12 @@ def _rules(
             )
         if name in taken:
             raise InputProblem(f"Column '{name}' has the name of a strategy, so --rule cannot use it; rename it.")
-    return {name: _follow(name) for name in rules}
+    labels = [str(label) for label in fitted.action_labels]
+    return {name: _follow(name, labels) for name in rules}
 
 
-def _follow(name: str) -> Callable[[Any], list[Any]]:
-    return lambda frame: to_table(frame).cells(name).to_list()
+def _follow(name: str, labels: list[str]) -> Callable[[Any], list[Any]]:
+    return lambda frame: to_table(frame).cells(name, labels).to_list()
 
 
 def _read(fitted: Fitted, frame: pl.DataFrame, propensity: str | None) -> tuple[Log, list[str]]:
@@ -248,4 +257,5 @@ def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
     more = [] if estimators else ["The same by every estimator: --all-estimators."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:
-        sentence(screen(), f"\n{' '.join(more)}")
+        screen().print()
+        sentence(screen(), " ".join(more))

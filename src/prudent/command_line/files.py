@@ -3,18 +3,23 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from prudent.command_line.spreadsheets import without_formulas
 from prudent.errors import InputProblem
 from prudent.models import require_model_folder
 from prudent.show import Facts
+from prudent.writing import whole_file
 
 TEXT = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 STANDARD_OUTPUT = "-"
+MODEL_FILE = "model.json"
 
 
 def require_table_destination(out: str) -> None:
@@ -30,18 +35,20 @@ def require_table_destination(out: str) -> None:
 
 
 def require_file_destination(path: Path) -> None:
-    if path.is_dir():
-        raise InputProblem(f"'{path}' is a folder; name a file to write.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise InputProblem(f"There is no folder '{folder}' to write '{path.name}' in; make it first.")
+    with _said_of(path):
+        if path.is_dir():
+            raise InputProblem(f"'{path}' is a folder; name a file to write.")
+        folder = path.parent
+        if not folder.is_dir():
+            raise InputProblem(f"There is no folder '{folder}' to write '{path.name}' in; make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputProblem(f"The folder '{folder}' may not be written to; name another place for '{path.name}'.")
 
 
 def require_folder_destination(path: Path, what: str) -> None:
     """Refuse a folder that could not be made or written to later."""
-    nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+    with _said_of(path):
+        nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not nearest.is_dir():
         raise InputProblem(f"'{nearest}' is a file, so {what} cannot be saved in '{path}'; name a folder.")
     if not os.access(nearest, os.W_OK | os.X_OK):
@@ -59,12 +66,56 @@ def require_json_destination(path: Path | None) -> None:
         require_file_destination(path)
 
 
-def refuse_to_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) -> None:
-    """No output may be the same file as an input, which would be lost; `outputs` are named by their options."""
-    for option, out in outputs.items():
+@dataclass(frozen=True)
+class FilesOfACommand:
+    """What a command reads and writes: checked before it does either.
+
+    outputs: by the option that names them. inputs: files that are read. models: folders that are read or written.
+    """
+
+    outputs: Mapping[str, Path | None]
+    inputs: tuple[Path | None, ...]
+    models: tuple[Path, ...] = field(default=())
+
+    def check(self) -> None:
+        """No output may be a file that is read, be it by another name or a link, a file of a model, or the same file as
+        another output: one of the two would be lost."""
+        places = {
+            option: path for option, path in self.outputs.items() if path is not None and str(path) != STANDARD_OUTPUT
+        }
+        inputs = [path for path in self.inputs if path is not None]
+        for option, out in places.items():
+            with _said_of(out):
+                self._check_one(option, out, inputs)
+        for option, out in places.items():
+            for other, place in places.items():
+                if option < other and _same_file(out, place):
+                    raise InputProblem(f"{option} and {other} are the same file, '{out}'; name two files.")
+
+    def _check_one(self, option: str, out: Path, inputs: list[Path]) -> None:
         for given in inputs:
-            if out is not None and given is not None and out.exists() and given.exists() and out.samefile(given):
+            if _same_file(out, given):
                 raise InputProblem(f"{option} is the file '{given}' that is read; name another file, or it is lost.")
+        for model in self.models:
+            if _is_inside(out, model) or any(_same_file(out, entry) for entry in _entries(model)):
+                raise InputProblem(f"{option} would write '{out}' into the model folder '{model}'; name another place.")
+        if (out.parent / MODEL_FILE).exists() and out.name == MODEL_FILE:
+            raise InputProblem(f"{option} is part of the model in '{out.parent}'; name another file, or it is lost.")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two paths are one file: by a link, by a hard link, or once the file is made."""
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(folder)) in Path(os.path.realpath(path)).parents
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def write_json(facts: Facts, path: Path | None) -> bool:
@@ -79,7 +130,10 @@ def write_json(facts: Facts, path: Path | None) -> bool:
     return False
 
 
-def write_table(frame: pl.DataFrame, out: str) -> None:
+def write_table(frame: pl.DataFrame, out: str, verbatim: bool = False) -> None:
+    """verbatim: the user's own table, which is read again; in others, csv cells hold no formulas."""
+    if not verbatim and not out.lower().endswith(PARQUET):
+        frame = without_formulas(frame)
     if out == STANDARD_OUTPUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(frame.write_csv().encode())
@@ -87,27 +141,26 @@ def write_table(frame: pl.DataFrame, out: str) -> None:
         sys.stdout.flush()
         return
     path = Path(out)
-    if path.suffix.lower() in PARQUET:
-        _write_whole(path, lambda temporary: frame.write_parquet(temporary))
-    else:
-        _write_whole(path, lambda temporary: frame.write_csv(temporary, separator=TEXT[path.suffix.lower()]))
+    with _said_of(path), whole_file(path) as file:
+        if path.suffix.lower() in PARQUET:
+            frame.write_parquet(file)
+        else:
+            frame.write_csv(file, separator=TEXT[path.suffix.lower()])
 
 
 def write_text(text: str, path: Path) -> None:
-    _write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    with _said_of(path), whole_file(path) as file:
+        file.write(text.encode(errors="replace"))
 
 
-def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """To a temporary file beside it, then renamed: a reader sees the old file or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+@contextmanager
+def _said_of(path: Path) -> Iterator[None]:
     try:
-        write(temporary)
-        temporary.replace(path)
-    except OSError as problem:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as problem:
         raise unwritable(path, problem) from problem
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
-def unwritable(path: Path, problem: OSError) -> InputProblem:
-    return InputProblem(f"'{path}' cannot be written ({problem.strerror or problem}); name another place or make room.")
+def unwritable(path: Path, problem: Exception) -> InputProblem:
+    why = getattr(problem, "strerror", None) or str(problem).splitlines()[0]
+    return InputProblem(f"'{path}' cannot be written ({why}); name another place or make room.")

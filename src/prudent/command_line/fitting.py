@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from prudent.command_line.files import (
-    refuse_to_overwrite,
+    FilesOfACommand,
     require_model_destination,
     require_table_destination,
     unwritable,
@@ -28,11 +28,12 @@ from prudent.models import (
     SavedColumns,
     estimate_costs,
     require_fittable,
+    reward_scale,
     saved_columns,
 )
 from prudent.propensity import Known
 from prudent.show import Section, counted, percent
-from prudent.table import Log, odd_cells_of, take_rows
+from prudent.table import Log, log_findings, odd_cells_of, repeated_rows, take_rows
 
 HELD_OUT = 0.2
 """The share of rows that --hold-out keeps out of the fit."""
@@ -89,16 +90,19 @@ class Places:
 def fit_model(options: LogOptions, model: ModelOptions, places: Places, quiet: bool) -> None:
     out, hold_out = places.model, places.held_out
     require_model_destination(out)
+    FilesOfACommand({"--hold-out": hold_out}, options.files, (out,)).check()
     if hold_out is not None:
         require_table_destination(str(hold_out))
-        refuse_to_overwrite({"--hold-out": hold_out}, options.table, options.kinds_file)
     settings = model.settings(options.propensity is not None)
     log = _log(options)
     _require_same_columns(out, log, places.force)
+    later = log
     if hold_out is not None:
         log, later = log.split(1 - HELD_OUT, seed=model.seed)
-        write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out))
     require_fittable(log)
+    reward_scale(log)
+    if hold_out is not None:
+        write_table(take_rows(later.source, np.asarray(later.positions)), str(hold_out), verbatim=True)
     if not quiet:
         sentence(
             screen(stderr=True), _announced(log, estimate_costs(settings, log).fit, settings.training.extensions > 0)
@@ -179,7 +183,12 @@ def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions)
             f"The causal model gives all rows the same weight: column '{options.propensity}' is not a feature and not "
             "used otherwise."
         )
-    return Section(sentences=tuple(sentences), points=(*report.choices, *report.notes))
+    return Section(sentences=tuple(sentences), points=(*findings(log), *report.choices, *report.notes))
+
+
+def findings(log: Log) -> list[str]:
+    """What a person should look at before believing the model: leaks, copies, codes for gaps, repeated rows."""
+    return [*(finding.sentence for finding in log_findings(log)), *repeated_rows(log)]
 
 
 def _next_steps(out: Path, hold_out: Path | None) -> Section:

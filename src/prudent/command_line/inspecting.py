@@ -1,8 +1,9 @@
 """`prudent inspect`: what is in a table of logged decisions, and what would prevent learning from it."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from prudent.command_line.files import refuse_to_overwrite, require_json_destination, write_json
+from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
 from prudent.command_line.log_options import LogOptions
 from prudent.command_line.screen import show
 from prudent.errors import InputProblem
@@ -10,7 +11,7 @@ from prudent.models import PRESETS, CausalPVAE, estimate_costs, require_fittable
 from prudent.progress import working
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
-from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of
+from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of, repeated_rows
 
 LEAVE_OUT = "Leave out (--ignore COL) whatever was recorded after the decision: a table does not show when."
 MOST_MENDS = 3
@@ -19,7 +20,7 @@ MOST_MENDS = 3
 
 def inspect_table(options: LogOptions, json_file: Path | None) -> None:
     require_json_destination(json_file)
-    refuse_to_overwrite({"--json": json_file}, options.table, options.kinds_file)
+    FilesOfACommand({"--json": json_file}, options.files).check()
     with working("inspecting the table"):
         facts = inspection_facts(options)
     if write_json(facts, json_file):
@@ -37,11 +38,11 @@ def inspection_facts(options: LogOptions) -> Facts:
 
     A column with odd cells is shown as it would be with the options that mend it.
     """
-    mended, odd = _mended(options)
-    log = mended.log()
+    mended, log, odd = _mended(options)
     findings = log_findings(log)
     proposed = mended.with_options(finding.option for finding in findings)
     problems, overlap = [*(found.sentence for found in odd), *_problems(log)], None
+    log = replace(log, notes=(*repeated_rows(log), *log.notes))
     try:
         overlap = (Known() if options.propensity else Boosted()).fit(log).overlap().to_dict()
     except InputProblem as problem:
@@ -84,21 +85,19 @@ def _costs(log: Log) -> Facts:
     return {name: plain_types(cost) for name, cost in costs.items()}
 
 
-def _mended(options: LogOptions) -> tuple[LogOptions, list[OddCellsFound]]:
-    """Options with which the log can be read, and the odd cells that they solve."""
+def _mended(options: LogOptions) -> tuple[LogOptions, Log, list[OddCellsFound]]:
+    """Options with which the log can be read, the log, and the odd cells that they solve."""
     found: list[OddCellsFound] = []
     for _ in range(MOST_MENDS):
         try:
-            options.log()
+            return options, options.log(), found
         except InputProblem as problem:
             odd = odd_cells_of(problem)
             if not all(cells.options for cells in odd.columns):
                 raise
             found.append(odd)
             options = options.with_options(odd.options)
-        else:
-            break
-    return options, found
+    return options, options.log(), found
 
 
 def _problems(log: Log) -> list[str]:

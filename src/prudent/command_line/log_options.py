@@ -22,6 +22,12 @@ class LogOptions:
     kinds_file: Path | None = None
     missing: tuple[str, ...] = ()
     written: TextFormat = TextFormat()
+    not_missing: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that are read."""
+        return self.table, self.kinds_file
 
     def kinds(self) -> dict[str, KindOverride]:
         """Those of the file; those on the command line take precedence."""
@@ -37,6 +43,7 @@ class LogOptions:
             kinds=self.kinds(),
             ignore=self.ignore,
             missing=parse_missing(self.missing),
+            not_missing=parse_missing(self.not_missing),
             minimize=self.minimize,
             **asdict(self.written),
         )
@@ -62,6 +69,7 @@ class LogOptions:
         parts += [part for text in self.kind for part in ("--kind", text)]
         parts += [] if self.kinds_file is None else ["--kinds", str(self.kinds_file)]
         parts += [part for text in self.missing for part in ("--missing", text)]
+        parts += [part for text in self.not_missing for part in ("--not-missing", text)]
         written = {name: value for name, value in asdict(self.written).items() if value is not None}
         parts += [part for name, value in written.items() for part in (f"--{name}", value)]
         return shell_words(*parts)

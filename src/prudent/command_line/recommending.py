@@ -8,7 +8,7 @@ import polars as pl
 
 from prudent.command_line.files import (
     STANDARD_OUTPUT,
-    refuse_to_overwrite,
+    FilesOfACommand,
     require_file_destination,
     require_table_destination,
     write_table,
@@ -21,7 +21,7 @@ from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
 from prudent.show import Section, advice_section, counted, explanations_page
-from prudent.table import TextFormat, did_you_mean, read_as_text, read_with_notes
+from prudent.table import Faithful, TextFormat, did_you_mean, read_as_text, read_with_notes
 
 ADVICE = (
     *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
@@ -71,17 +71,19 @@ class AdviceOptions:
 def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
     require_table_destination(out)
     read = (table, extras.guarantee, None if extras.limit is None else extras.limit.log)
-    refuse_to_overwrite({"--out": Path(out), "--explain-to": extras.explain_to}, *read)
+    FilesOfACommand({"--out": Path(out), "--explain-to": extras.explain_to}, read, (model,)).check()
     _check_explanations(extras.explain_to)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
-    frame = read_with_notes(table, extras.written)[0]
+    as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))
+    frame, file_notes = read_with_notes(table, extras.written, as_text)
+    show([Section(sentences=tuple(file_notes))], stderr=True)
     kept = kept_columns(table, frame, extras.keep, extras.written)
     policy = _policy(fitted, options, extras, frame)
     bounds = None
     if extras.guarantee is not None:
-        later = fitted.read(read_with_notes(extras.guarantee, extras.written)[0])
+        later = fitted.read(read_with_notes(extras.guarantee, extras.written, as_text)[0])
         bounds = guarantee(policy, later, confidence=extras.confidence, seed=options.seed)
         show([Section(sentences=(*bounds.notes, bounds.verdict))], stderr=True)
     advice = policy.recommend(frame, allowed=options.allowed, guarantee=bounds, measure=costs or extras.measure)
@@ -98,7 +100,7 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases
         return options.policy(fitted)
     settings = frontier(
         fitted,
-        fitted.read(read_with_notes(limit.log, extras.written)[0]),
+        fitted.read(read_with_notes(limit.log, extras.written, Faithful(fitted.text_columns))[0]),
         below=limit.below,
         cases=cases,
         completions=options.completions,

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from prudent.show import Section
+from prudent.show import PlainConsole, Section, printable
 
 
-def screen(stderr: bool = False) -> Console:
-    """A console that prints texts as they are: a column named '[bold]' is shown as that."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+def screen(stderr: bool = False) -> PlainConsole:
+    return PlainConsole(stderr=stderr)
 
 
 def show(sections: Iterable[Section], stderr: bool = False) -> None:
@@ -28,21 +26,22 @@ def show(sections: Iterable[Section], stderr: bool = False) -> None:
         bullets(console, section.points)
 
 
-def heading(console: Console, text: str) -> None:
+def heading(console: PlainConsole, text: str) -> None:
     console.print()
-    console.print(text, style="bold", soft_wrap=True)
+    console.print(printable(text, kept=""), style="bold", soft_wrap=True)
 
 
-def sentence(console: Console, text: str, indent: int = 0) -> None:
+def sentence(console: PlainConsole, text: str, indent: int = 0) -> None:
     """One sentence; in a pipe it stays one line, so that it can be searched."""
+    text = printable(text, kept="")
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, indent)))
     else:
         console.print(" " * indent + text, soft_wrap=True)
 
 
-def bullets(console: Console, sentences: Iterable[str]) -> None:
-    for text in sentences:
+def bullets(console: PlainConsole, sentences: Iterable[str]) -> None:
+    for text in (printable(text, kept="") for text in sentences):
         if not console.is_terminal:
             console.print(f"- {text}", soft_wrap=True)
             continue

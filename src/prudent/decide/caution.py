@@ -11,6 +11,9 @@ from prudent.decide.completions import PriceTable
 from prudent.errors import InputProblem, is_number, require
 from prudent.table import ActionLabel, label_text
 
+LARGEST_COST = 1e30
+"""What is larger leaves nothing of a price, and is infinite in single precision from 3.4e38 on."""
+
 
 class Caution(eqx.Module):
     """Prices become lower bounds: `doubt` standard deviations of the price itself and `noise` of the single outcome are
@@ -46,5 +49,6 @@ def action_costs(costs: Mapping[ActionLabel, float] | None, labels: tuple[Action
     for label, cost in spelled.items():
         if label not in known:
             raise InputProblem(f"The cost of '{label}' is not for an action of the log; those are {', '.join(known)}.")
-        require(is_number(cost), "policy", "costs", f"be a number for '{label}'", cost)
+        sensible = is_number(cost) and abs(cost) <= LARGEST_COST
+        require(sensible, "policy", "costs", f"be a number of at most {LARGEST_COST:g} for '{label}'", cost)
     return np.array([spelled.get(label, 0.0) for label in known], np.float32)

@@ -21,6 +21,7 @@ from prudent.decide.pricing import Pricing
 from prudent.decide.reading import read_tables, read_together
 from prudent.decide.strategies import Strategy
 from prudent.decide.support import Support, Supported
+from prudent.errors import InputProblem
 from prudent.table import ActionLabel, Encoded
 
 
@@ -164,6 +165,7 @@ class Chooser:
         self, scored: Scored, encoded: Encoded, permitted: np.ndarray, supported: Supported | None = None
     ) -> Choice:
         """The choice for every row; `supported` where it is known already."""
+        self._require_finite(scored)
         is_open = (supported or self.supported(encoded)).open
         wanted = self._wanted(scored, permitted)
         eligible = wanted & is_open
@@ -177,6 +179,16 @@ class Chooser:
         first = np.argmax(np.where(wanted, scored.scores, -np.inf), axis=1)
         closed = wanted.any(axis=1) & ~is_open[np.arange(len(first)), first]
         return Choice(np.where(outcome == Outcome.CHOSEN, action, -1), outcome, np.where(closed, first, -1))
+
+    def _require_finite(self, scored: Scored) -> None:
+        """Refuse to choose by prices that are no numbers: any comparison with them has a wrong answer."""
+        broken = ~np.isfinite(scored.expected) | np.isnan(scored.scores)
+        if broken.any():
+            action, rows = self.fitted.action_labels[int(np.argmax(broken.any(axis=0)))], int(broken.any(axis=1).sum())
+            raise InputProblem(
+                f"The expected reward of action '{action}' is not a finite number in {rows} of {len(broken)} rows, so "
+                "no action can be recommended; look for extreme numbers in the log, and fit the model again."
+            )
 
     def supported(self, encoded: Encoded) -> Supported:
         """Which actions are open to each row; all of them where it is not known how the log's actions were chosen."""

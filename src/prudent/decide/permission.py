@@ -32,7 +32,7 @@ def allowed_actions(
     if callable(allowed):
         lists = _given([allowed(row) for row in _rows(frame)])
     else:
-        lists = _listed(frame, allowed) if isinstance(allowed, str) else _given(allowed)
+        lists = _listed(frame, allowed, labels) if isinstance(allowed, str) else _given(allowed)
     if len(lists) != rows:
         raise InputProblem(
             f"'allowed' has {len(lists)} entries for {rows} rows. Give one collection of actions per row."
@@ -60,9 +60,10 @@ def _given(allowed: Any) -> list[list[ActionLabel] | None]:
     return [None if row is None else list(row) for row in listed]
 
 
-def _listed(frame: Any, column: str) -> list[list[str] | None]:
+def _listed(frame: Any, column: str, labels: Sequence[ActionLabel]) -> list[list[str] | None]:
     table = to_table(frame)
-    cells = table.cells(table.find(column, "allowed actions")).to_list()
+    # an action may be called None or NA: where it stands alone, it does not mean "any"
+    cells = table.cells(table.find(column, "allowed actions"), [str(label) for label in labels]).to_list()
     return [None if cell is None else str(cell).split(SEPARATOR) for cell in cells]
 
 

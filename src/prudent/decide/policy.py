@@ -22,10 +22,13 @@ from prudent.errors import InputProblem, Rule, check, instance, number, optional
 from prudent.networks import MANY_ATTRIBUTES
 from prudent.table import ActionLabel
 
+MOST_COMPLETIONS = 100_000
+"""More take gigabytes for a single case, and change nothing: the error falls with their number."""
+
 _RULES: dict[str, Rule] = {
     "fitted": instance(FittedModel, "a fitted model, see CausalPVAE.fit"),
     "strategy": instance(Strategy, "a Strategy, e.g. Conservative()"),
-    "completions": whole(2),
+    "completions": whole(2, MOST_COMPLETIONS),
     "floor": optional(number()),
     "fallback": optional(instance(str | int | float | bool, "the label of an action")),
     "doubt": number(0),

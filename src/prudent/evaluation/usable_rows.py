@@ -7,7 +7,7 @@ import numpy as np
 from prudent.decide import FittedModel
 from prudent.errors import InputProblem
 from prudent.models import align_log
-from prudent.table import Log
+from prudent.table import Log, distinctive
 
 REFUSE_ABOVE, WARN_ABOVE = 0.5, 0.01  # shares of the rows that a model was fitted on
 DISTINCT_ROWS = 20  # fewer are too few to compare by
@@ -45,7 +45,10 @@ def share_seen(model: FittedModel, log: Log) -> float:
     fitted_prints, fitted_counts = np.unique(model.fingerprints, return_counts=True)
     unique = (counts[inverse] == 1) & ~np.isin(prints, fitted_prints[fitted_counts > 1])
     if unique.sum() < min(DISTINCT_ROWS, len(log)):
-        return 0.0
+        # nearly every row is there several times: those that can be no coincidence tell, each counted once
+        unique = distinctive(rows)
+        if len(np.unique(prints[unique])) < min(DISTINCT_ROWS, len(log)):
+            return 0.0
     return float(rows_seen(model, rows)[unique].mean())
 
 

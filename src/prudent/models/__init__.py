@@ -11,6 +11,9 @@ from prudent.models.cost_estimate import estimate_costs as estimate_costs
 from prudent.models.fit_report import FitReport as FitReport
 from prudent.models.fitted import Fitted as Fitted
 from prudent.models.fitting import fit_many as fit_many
+from prudent.models.folder import SavedColumns as SavedColumns
+from prudent.models.folder import require_model_folder as require_model_folder
+from prudent.models.folder import saved_columns as saved_columns
 from prudent.models.loading import load as load
 from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions
@@ -22,9 +25,6 @@ from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE
 from prudent.models.similarity import SimilarityModel as SimilarityModel
-from prudent.models.storage import SavedColumns as SavedColumns
-from prudent.models.storage import require_model_folder as require_model_folder
-from prudent.models.storage import saved_columns as saved_columns
 from prudent.models.training_data import RewardScale as RewardScale
 from prudent.models.training_data import require_fittable as require_fittable
 from prudent.models.training_data import reward_scale as reward_scale

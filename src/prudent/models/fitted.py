@@ -12,7 +12,7 @@ from prudent.errors import InputProblem
 from prudent.models.fit_report import FitReport
 from prudent.models.storage import settings_to_json, write_folder
 from prudent.propensity import LoggingPolicy
-from prudent.table import ActionLabel, Log, Roles, Schema
+from prudent.table import LABELLED, ActionLabel, Log, Roles, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,14 @@ class Fitted:
             report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
         facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
         return cls(model, settings, *facts, logged)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns that hold labels: read from a csv file, they stay text, so that 007 is not 7."""
+        labelled = tuple(column.name for column in self.schema.columns if column.kind in LABELLED)
+        return (
+            (*labelled, self.roles.action) if any(isinstance(label, str) for label in self.action_labels) else labelled
+        )
 
     def read(self, frame: Any) -> Log:
         """Read another table of decisions, e.g. held-out ones, with the columns and actions of the model's log."""

@@ -7,17 +7,18 @@ from typing import Any
 
 import equinox as eqx
 
-from prudent.errors import InputProblem
+from prudent.errors import InputProblem, is_number, is_whole
 from prudent.models.causal import CausalPVAE
 from prudent.models.conditional import CPVAE
 from prudent.models.fit_report import FitReport
 from prudent.models.fitted import Fitted
+from prudent.models.folder import DESCRIPTION, damaged, read_files
 from prudent.models.settings import Sizes
 from prudent.models.similarity import SPVAE
-from prudent.models.storage import damaged, filled, read_description
+from prudent.models.storage import filled
 from prudent.networks import Training, use_compilation_cache
 from prudent.propensity import PROPENSITIES, LoggingPolicy
-from prudent.table import ActionLabel, Roles, Schema
+from prudent.table import ActionLabel, Roles, Schema, label_text
 
 SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (CausalPVAE, SPVAE, CPVAE)}
 
@@ -26,37 +27,46 @@ def load(path: str | PathLike[str]) -> Fitted:
     """Read a fitted model from a folder; unknown versions and damaged files raise an `InputProblem`."""
     use_compilation_cache()
     folder = Path(path)
-    description = read_description(folder)
+    saved = read_files(folder)
+    description = saved.description
     try:
         settings = _settings_from_json(SETTINGS[description["model"]], description["settings"])
         schema = Schema.from_json(description["schema"])
         labels = _labels(description["action_labels"])
-        report = description["report"]
-        report = FitReport(
-            **{**report, **{name: tuple(report[name]) for name in ("held_out_bound", "notes", "choices")}}
-        )
-        minimize = bool(description["minimize"])
+        report = _report(description["report"])
+        minimize = description["minimize"]
+        if not isinstance(minimize, bool):
+            raise ValueError("whether lower rewards are better")
         roles = _roles(description["roles"])
-        file, digest = str(description["arrays"]["file"]), str(description["arrays"]["sha256"])
         # shapes only: settings with absurd sizes must not allocate memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
-    except InputProblem:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise damaged(folder / "model.json", f"{problem} is missing or wrong") from problem
-    model, seen, logged = filled(blank, folder, file, digest)
+    except InputProblem as problem:
+        raise damaged(folder / DESCRIPTION, str(problem).rstrip(".")) from problem
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
+        raise damaged(folder / DESCRIPTION, f"{problem} is missing or wrong") from problem
+    model, seen, logged = filled(blank, saved)
     try:
         logging_policy = LoggingPolicy.from_arrays(logged, schema, len(labels)) if logged else None
     except (KeyError, ValueError) as problem:
-        raise damaged(folder / file, f"{problem} does not fit the model") from problem
+        raise damaged(saved.arrays_file, f"{problem} does not fit the model") from problem
     return Fitted(model, settings, schema, labels, minimize, report, roles, seen, logging_policy)
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:
     labels = stored if isinstance(stored, list) else []
-    if not labels or not all(isinstance(label, str | int | float | bool) for label in labels):
+    known = [isinstance(label, str | bool) or is_number(label) for label in labels]
+    if len(labels) < 2 or not all(known) or len({label_text(label) for label in labels}) < len(labels):
         raise ValueError("the list of action labels")
     return tuple(labels)
+
+
+def _report(stored: Any) -> FitReport:
+    report = FitReport(**{**stored, **{name: tuple(stored[name]) for name in ("held_out_bound", "notes", "choices")}})
+    counts = all(is_whole(count) for count in (report.rows, report.rewarded, report.rounds))
+    bounds = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in report.held_out_bound)
+    if not counts or not bounds or not all(isinstance(text, str) for text in (*report.notes, *report.choices)):
+        raise ValueError("the report of the fit")
+    return report
 
 
 def _roles(stored: Any) -> Roles:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 import equinox as eqx
 import jax
 
+from prudent.networks.program_folder import private_folder, tidy
+
 # On a GPU, trying out the kernels of a program takes half of the time until its first result, and gains little later.
 QUICK = {"xla_gpu_autotune_level": 0}
 
@@ -27,26 +29,23 @@ def compiled(function: Function) -> Function:
 def use_compilation_cache() -> None:
     """Keep compiled programs between runs, unless the user has already chosen a place for them (or none)."""
     if jax.config.values["jax_compilation_cache_dir"] is None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        folder = base / "prudent" / "xla"
-        if _is_private(folder):
+        folder = _usual_folder()
+        if folder is not None and private_folder(folder):
+            tidy(folder)
             jax.config.update("jax_compilation_cache_dir", str(folder))
             jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+def _usual_folder() -> Path | None:
+    """None where there is no home, as for a user that the system does not know."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
+    return base / "prudent" / "xla" if base.is_absolute() else None
 
 
 def release_programs() -> None:
     """Forget compiled programs where they use up what the system allows; those needed again come from the cache."""
     if MEMORY_MAPS.exists() and MEMORY_MAPS.read_bytes().count(b"\n") > MOST_MEMORY_MAPS:
         jax.clear_caches()
-
-
-def _is_private(folder: Path) -> bool:
-    """Make a folder that nobody else can write to: what lies there is run. False where that cannot be had."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-            return False
-        folder.chmod(0o700)
-    except OSError:
-        return False
-    return True

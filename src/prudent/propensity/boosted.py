@@ -17,6 +17,9 @@ from prudent.table import Log
 
 CALIBRATION_ROWS = 20_000  # the most rows that calibrate one fold
 
+WIDE, MOST_TELLING = 1000, 200
+"""With more columns than the first, so many are boosted on."""
+
 _RULES = {"folds": whole(2)}
 
 
@@ -66,6 +69,7 @@ def _boosting(
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     present = ~np.isnan(values[train]).all(axis=0)  # scikit-learn refuses a column that has only gaps
+    present &= _most_telling(values[train], actions[train])
     if not present.any() or len(np.unique(actions[train])) < 2:
         return np.tile(action_frequencies(actions[train], n_actions), (len(rows), len(stages), 1))
     values = values[:, present]
@@ -85,6 +89,23 @@ def _boosting(
         if index in kept
     ]
     return np.stack(staged, axis=1)
+
+
+def _most_telling(values: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Of thousands of columns, the few whose means or gaps differ most between the actions: the others would take
+    minutes, and an action that follows from none of them is not found among thousands either."""
+    if values.shape[1] <= WIDE:
+        return np.ones(values.shape[1], bool)
+    known = ~np.isnan(values)
+    centred = np.where(known, values - np.nanmean(values, axis=0, where=known), 0.0)
+    spread = np.sqrt((centred**2).mean(axis=0))
+    telling = np.zeros(values.shape[1])
+    for action in np.unique(actions):
+        rows = actions == action
+        for table, scale in ((centred, spread), (known - known.mean(axis=0), known.std(axis=0))):
+            difference = np.divide(table[rows].mean(axis=0), scale, out=np.zeros(len(telling)), where=scale > 0)
+            telling = np.maximum(telling, np.abs(difference) * np.sqrt(rows.sum()))
+    return telling >= np.sort(telling)[-MOST_TELLING]
 
 
 def _calibrated(staged: np.ndarray, actions: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:

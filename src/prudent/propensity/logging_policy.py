@@ -96,6 +96,8 @@ def _numbers(schema: Schema) -> list[int]:
 def _steps(schema: Schema, values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """The quantiles of every number in the log, [number, step]."""
     numbers = _numbers(schema)
+    if not numbers:  # of which NumPy makes another shape
+        return np.zeros((0, STEPS))
     shares = np.arange(1, STEPS + 1) / (STEPS + 1)
     cells = np.where(observed[:, numbers], values[:, numbers], np.nan)
     cells[:, np.isnan(cells).all(axis=0)] = 0.0

@@ -5,6 +5,8 @@ lists, numbers and texts) and never from objects of other rooms. Pictures are ou
 from prudent.show.advice import advice_section as advice_section
 from prudent.show.advice import advice_text as advice_text
 from prudent.show.advice import case_text as case_text
+from prudent.show.console import PlainConsole as PlainConsole
+from prudent.show.console import printable as printable
 from prudent.show.evaluation.bottom_line import bottom_line_sentence as bottom_line_sentence
 from prudent.show.evaluation.comparison import difference_table as difference_table
 from prudent.show.evaluation.comparison import estimator_table as estimator_table

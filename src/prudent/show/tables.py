@@ -11,6 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
+from prudent.show.console import PlainConsole, printable
+
 PRINTED_WIDTH = 100
 """Characters in a line of what `print` shows."""
 WORDS_WIDTH = 28
@@ -82,7 +84,7 @@ class TextTable:
             else:
                 table.add_column(heading, justify="right", no_wrap=True)
         for row in self.rows:
-            table.add_row(*row)
+            table.add_row(*(printable(cell, kept="") for cell in row))
         return table
 
     def text(self, width: int = PRINTED_WIDTH) -> str:
@@ -95,5 +97,5 @@ class TextTable:
         best      12.5
         """
         output = io.StringIO()
-        self.draw(Console(file=output, width=width, color_system=None, markup=False, emoji=False, highlight=False))
+        self.draw(PlainConsole(file=output, width=width, color_system=None))
         return "\n".join(line.rstrip() for line in output.getvalue().splitlines())

@@ -30,8 +30,11 @@ from prudent.table.missing_values import parse_missing as parse_missing
 from prudent.table.odd_cells import OddCells as OddCells
 from prudent.table.odd_cells import OddCellsFound as OddCellsFound
 from prudent.table.odd_cells import odd_cells_of as odd_cells_of
+from prudent.table.repeated_rows import distinctive as distinctive
+from prudent.table.repeated_rows import repeated_rows as repeated_rows
 from prudent.table.role_columns import ActionLabel as ActionLabel
 from prudent.table.role_columns import Roles as Roles
 from prudent.table.role_columns import read_numbers as read_numbers
 from prudent.table.schema import Encoded as Encoded
 from prudent.table.schema import Schema as Schema
+from prudent.table.separated import Faithful as Faithful

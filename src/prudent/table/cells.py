@@ -95,10 +95,24 @@ def stray_count(cells: pl.Series, read: pl.Series) -> int:
     return int((cells.is_not_null() & read.is_null()).sum())
 
 
-def written_with_leading_zeros(cells: pl.Series) -> bool:
-    """Whether the texts are codes such as "007", which would lose their zeros as numbers."""
-    has_zeros = bool(cells.str.contains(r"^0\d").any())
-    return has_zeros and first_stray(cells, cells.cast(pl.Float64, strict=False)) is None
+SLIPS = 0.01
+"""Up to this share of a column's numbers may be written with leading zeros without the column being one of codes."""
+
+
+def written_as_codes(cells: pl.Series) -> bool:
+    """Whether the texts are codes such as "007" or identifiers of 16 digits and more, which numbers would not keep."""
+    digits = cells.str.contains(r"^\d+$").fill_null(False)
+    present = len(cells) - cells.null_count()
+    whole = cells.filter(digits)
+    if len(whole) == 0:
+        return False
+    zeros, long = int(whole.str.contains(r"^0\d").sum()), int((whole.str.len_bytes() >= EXACT_DIGITS).sum())
+    decimals = cells.filter(~digits).drop_nulls().cast(pl.Float64, strict=False).is_not_null().any()
+    return not decimals and (zeros > SLIPS * present or long > SLIPS * present)
+
+
+EXACT_DIGITS = 16
+"""Whole numbers of so many digits are not exact in floating point."""
 
 
 def natural_order(label: str | int | float | bool) -> tuple:
@@ -111,7 +125,7 @@ def natural_order(label: str | int | float | bool) -> tuple:
         return (0, float(label), ())
     except ValueError:
         pieces = re.split(r"(\d+)", str(label))
-        return (1, 0.0, tuple(("", int(piece)) if piece.isdigit() else (piece.casefold(), 0) for piece in pieces))
+        return (1, 0.0, tuple(("", int(piece)) if piece.isdecimal() else (piece.casefold(), 0) for piece in pieces))
 
 
 def row_name(index: int) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from prudent.table.cells import as_days, as_labels, as_numbers, first_stray
 from prudent.table.odd_cells import OddCells, odd_cells_problem
-from prudent.table.spellings import positions
+from prudent.table.spellings import by_number, positions
 
 Kind = Literal["real", "positive", "count", "bounded", "categorical", "ordinal", "boolean", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -111,13 +111,21 @@ class Column:
         labels = as_labels(cells)
         truths = {label: index for pair in TRUTHS for index, label in enumerate(pair)}
         index = positions(labels, self.categories, truths if self.categories in TRUTHS else None)
-        unseen = (labels.is_not_null() & index.is_null()).arg_true()
+        unread = (labels.is_not_null() & index.is_null()).arg_true()
+        same = by_number(labels.gather(unread), self.categories)
+        index = index.scatter(unread, same)
+        found = same.is_not_null()
+        respelled = zip(unread.filter(found), labels.gather(unread.filter(found)), same.drop_nulls(), strict=True)
+        remarks = tuple(
+            (row, f"{self.name}: '{label}' read as '{self.categories[place]}'") for row, label, place in respelled
+        )
+        unseen = unread.filter(~found)
         treatment = "never seen, treated as missing"
         if OTHER in self.categories and len(unseen):
             index = index.scatter(unseen, self.categories.index(OTHER))
             treatment = f"not among those kept, read as '{OTHER}'"
         rows = zip(unseen.to_list(), labels.gather(unseen).to_list(), strict=True)
-        remarks = tuple((row, f"{self.name}: category '{label}' {treatment}") for row, label in rows)
+        remarks += tuple((row, f"{self.name}: category '{label}' {treatment}") for row, label in rows)
         values = (index.fill_null(0).to_numpy().astype(np.float64) - self.location) / self.scale
         observed = index.is_not_null().to_numpy()
         return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)

@@ -1,5 +1,6 @@
 """Frames of any kind as one `Table`: pandas, polars and pyarrow frames, mappings of columns, lists of records."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -19,16 +20,19 @@ class Table:
     """A frame of any kind, read one column at a time and never modified.
 
     Column names are text here, whatever they were in the frame; a column is converted only when it is read. `missing`
-    has the values of each column that were declared to be gaps.
+    has the values of each column that were declared to be gaps, `kept` those declared to be none.
     """
 
     names: tuple[str, ...]
     rows: int
     sources: Mapping[str, Any]
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def with_missing(self, missing: Mapping[str, tuple[str, ...]]) -> "Table":
-        return replace(self, missing={**self.missing, **missing})
+    def with_missing(
+        self, missing: Mapping[str, tuple[str, ...]], kept: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "Table":
+        return replace(self, missing={**self.missing, **missing}, kept={**self.kept, **(kept or {})})
 
     def cells(self, name: str, labels: Iterable[str] = (), missing: Sequence[str] | None = None) -> pl.Series:
         """One column with its gaps as null; gap marks among `labels` are kept as labels.
@@ -36,7 +40,7 @@ class Table:
         missing: values that are gaps as well. Default: those declared for the column.
         """
         gaps = self.missing.get(name, ()) if missing is None else missing
-        return without_gaps(self.source(name), labels, gaps)
+        return without_gaps(self.source(name), (*labels, *self.kept.get(name, ())), gaps)
 
     def source(self, name: str) -> pl.Series:
         """One column as it was given."""
@@ -99,12 +103,9 @@ def _is_missing_mark(value: Any) -> bool:
 
 
 def refuse_repeated_names(names: Iterable[Any]) -> None:
-    texts = [str(name) for name in names]
-    for name in texts:
-        if texts.count(name) > 1:
-            raise InputProblem(
-                f"The table has {texts.count(name)} columns named '{name}'; rename or drop all but one of them."
-            )
+    for name, columns in Counter(str(name) for name in names).items():
+        if columns > 1:
+            raise InputProblem(f"The table has {columns} columns named '{name}'; rename or drop all but one of them.")
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> Table:
@@ -170,10 +171,11 @@ def _from_array(name: str, array: np.ndarray) -> pl.Series:
 
 def _from_values(name: str, values: list) -> pl.Series:
     """A series of Python values; values of mixed types all become text."""
+    name = _as_unicode(name)
     try:
         cells = _without_time_zone(pl.Series(name, values))
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        cells = pl.Series(name, values, dtype=pl.Object)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        cells = pl.Series(name, [_text_or_none(value) for value in values], dtype=pl.String)
     if cells.dtype != pl.Object:
         return cells
     return pl.Series(name, [_text_or_none(value) for value in values], dtype=pl.String)
@@ -181,10 +183,15 @@ def _from_values(name: str, values: list) -> pl.Series:
 
 def _text_or_none(value: Any) -> str | None:
     if value is None or isinstance(value, str):
-        return value
+        return value and _as_unicode(value)
     if _is_missing_mark(value) or value != value:
         return None
-    return str(value)
+    return _as_unicode(str(value))
+
+
+def _as_unicode(text: str) -> str:
+    """Halves of a character, which no file can hold, as Python writes them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def take_rows(frame: Any, positions: np.ndarray, without: Iterable[str | None] = ()) -> Any:

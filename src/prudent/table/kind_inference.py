@@ -14,7 +14,7 @@ from prudent.table.cells import (
     label_text,
     natural_order,
     stray_count,
-    written_with_leading_zeros,
+    written_as_codes,
 )
 from prudent.table.column_fitting import (
     MOST_CATEGORIES,
@@ -38,7 +38,15 @@ from prudent.table.missing_codes import missing_codes
 from prudent.table.number_texts import best_reading
 from prudent.table.odd_cells import OddCells, odd_cells_problem
 from prudent.table.ordered_texts import natural_levels
-from prudent.table.reading_notes import date_notes, level_note, number_notes, spelling_notes, unit_note
+from prudent.table.reading_notes import (
+    are_days_as_numbers,
+    date_notes,
+    days_as_numbers_note,
+    level_note,
+    number_notes,
+    spelling_notes,
+    unit_note,
+)
 from prudent.table.spellings import one_spelling
 
 COUNT_STARTS = 5
@@ -129,12 +137,13 @@ def _inferred_from_text(name: str, cells: pl.Series) -> tuple[Column, list[Colum
     reading = best_reading(cells)
     order, proven = date_order(cells)
     numbers, days = as_numbers(cells, reading), as_days(cells, order)
-    if stray_count(cells, numbers) == 0 and not written_with_leading_zeros(cells):
+    codes = written_as_codes(cells)
+    if stray_count(cells, numbers) == 0 and not codes:
         column, notes = _inferred_numeric(name, cells, reading)
         return column, number_notes(name, cells, reading) + notes
     if stray_count(cells, days) == 0:
         return fit_number_column(Column(name, "date", reading=order), cells), date_notes(name, order, proven)
-    if _natural_levels(cells) is None:
+    if _natural_levels(cells) is None and not codes:
         for wanted, read in (("numbers", numbers), ("dates", days)):
             if 0 < stray_count(cells, read) <= (len(cells) - cells.null_count()) / 2:
                 expected = f"most cells of column '{name}' are {wanted}"
@@ -212,6 +221,9 @@ def _inferred_whole(name: str, cells: pl.Series, numbers: np.ndarray) -> tuple[C
     named_as_id = is_named_as_identifier(name)
     if (named_as_id and len(values) > MOST_CATEGORIES) or _number_the_rows(numbers, len(values), named_as_id):
         raise _identifier(name, len(values), len(numbers), "real")
+    if are_days_as_numbers(values):
+        kind = "positive" if _right_skewed(numbers) else "real"
+        return fit_number_column(Column(name, kind), cells), [days_as_numbers_note(name, values)]
     repeated = len(numbers) >= 3 * len(values)
     holds = f"Column '{name}' holds only {', '.join(f'{value:.0f}' for value in values[:FEW_CODES])}"
     if values.tolist() == [0, 1]:

@@ -12,7 +12,7 @@ from typing import cast
 
 from prudent.errors import InputProblem, is_number
 from prudent.table.cells import did_you_mean
-from prudent.table.columns import KINDS, Kind
+from prudent.table.columns import KINDS, LABELLED, Kind
 from prudent.table.date_texts import DAY_FIRST, MONTH_FIRST
 from prudent.table.frames import Table
 
@@ -101,6 +101,15 @@ def _matches(pattern: str, table: Table, left_out: set[str]) -> list[str]:
     return matching
 
 
+def labelled_columns(kinds: Mapping[str, KindOverride]) -> tuple[str, ...]:
+    """The columns, or patterns of them, that are to be read as labels: their texts count as they are written."""
+    return tuple(
+        name
+        for name, override in kinds.items()
+        if (override in LABELLED if isinstance(override, str) else bounds_of(override) is None)
+    )
+
+
 def parse_kind(text: str) -> tuple[str, KindOverride]:
     """Read the value of --kind on the command line.
 
@@ -152,7 +161,7 @@ def read_kinds(path: str | PathLike[str]) -> dict[str, KindOverride]:
         kinds = readers[file.suffix.lower()](file.read_text(encoding="utf-8"))
     except FileNotFoundError as problem:
         raise InputProblem(f"There is no file '{file}'; check the path.") from problem
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise InputProblem(f"The file of kinds '{file}' cannot be read ({problem}); correct it.") from problem
     if not isinstance(kinds, dict):
         raise InputProblem(f"The file of kinds '{file}' must map column names to kinds. Got {kinds!r} instead.")

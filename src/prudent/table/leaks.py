@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from prudent.table.column_notes import option
 from prudent.table.columns import LABELLED, Column
 from prudent.table.finding import Finding
 from prudent.table.log import Log
@@ -17,6 +18,7 @@ from prudent.table.one_column import (
     matched_share,
     rank_fit,
 )
+from prudent.table.repeated_rows import repetitions
 
 AFTER = "made after the decision"
 MOST_ROWS = 4000
@@ -34,6 +36,7 @@ EXPECTED_IF_UNRELATED = 12.0
 _AFTERWARDS = re.compile(
     r"(?i)discharge|death|deceased|\bdied\b|readmi|mortality|follow.?up|length.of.stay|\blos\b|outcome|complication"
 )
+_PROPENSITY = re.compile(r"(?i)propensity|\bp ?score\b|\bps\b|logging prob|action prob|prob(ability)? of (the )?action")
 _BEFORE = re.compile(r"(?i)prior|previous|before|history|family|father|mother|last|baseline|risk")
 _DECISION_DATE = re.compile(
     r"(?i)admi|visit|decision|treat|enrol|baseline|index|inclusion|prescri|seen|aufnahme|encounter"
@@ -48,6 +51,7 @@ def leaks(log: Log) -> list[Finding]:
     if len(rows) < FEWEST_ROWS:
         return []
     sample = log.take(rows)
+    sample = sample.take(~repetitions(sample))  # in which any column would tell the action
     found = []
     for position, column in enumerate(log.schema.columns):
         values, observed = sample.values[:, position], sample.observed[:, position]
@@ -56,6 +60,7 @@ def leaks(log: Log) -> list[Finding]:
             or _outcome_leak(column, values, observed, sample)
             or _later_date(log, position)
             or _named_afterwards(column.name)
+            or _propensity(column, values[observed], log)
         )
         found += [] if finding is None else [finding]
     return found + _parts_of_the_outcome(sample, {finding.column for finding in found})
@@ -246,6 +251,19 @@ def _named_afterwards(name: str) -> Finding | None:
         return None
     seen = f"may be made after the decision, by its name ('{found[0]}')"
     return Finding.to_ignore(name, AFTER, seen, certain=False)
+
+
+def _propensity(column: Column, values: np.ndarray, log: Log) -> Finding | None:
+    """Numbers in (0, 1] under such a name, where no column was named as the propensity."""
+    words = re.sub(r"[\W_]+", " ", column.name)
+    if log.roles.propensity is not None or column.kind in LABELLED or not _PROPENSITY.search(words):
+        return None
+    numbers = np.asarray(column.decode(values), float)
+    if column.kind == "date" or len(numbers) == 0 or not ((numbers > 0) & (numbers <= 1)).all():
+        return None
+    seen = f"looks like the probability of the logged action: name it with {option('--propensity', column.name)}"
+    sentence = f"Column '{column.name}' {seen}, or leave it out with {option('--ignore', column.name)}."
+    return Finding(column.name, "propensity", sentence, ("--ignore", column.name))
 
 
 def _percent(share: float) -> str:

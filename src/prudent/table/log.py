@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from prudent.errors import InputProblem, check, number, require, whole
+from prudent.table.cells import as_numbers, stray_count
 from prudent.table.files import TextFormat, read_with_notes
-from prudent.table.frames import frame_like, take_rows, to_table
-from prudent.table.kind_overrides import KindOverride
+from prudent.table.frames import Table, frame_like, take_rows, to_table
+from prudent.table.gap_marks import gap_mark_notes, marks_in
+from prudent.table.kind_overrides import KindOverride, labelled_columns
 from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
-from prudent.table.missing_values import Missing, missing_by_column
+from prudent.table.missing_values import EVERY_COLUMN, Missing, missing_by_column, several_texts
 from prudent.table.odd_cells import read_both
 from prudent.table.role_columns import (
     ActionLabel,
@@ -26,6 +28,7 @@ from prudent.table.role_columns import (
     read_role_numbers,
 )
 from prudent.table.schema import Encoded, Schema
+from prudent.table.separated import Faithful
 
 _SPLIT_RULES = {"share": number(0, 1, "()"), "seed": whole()}
 _ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions")
@@ -95,6 +98,7 @@ class Log:
         kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
         missing: Missing = (),
+        not_missing: Missing = (),
         minimize: bool = False,
         schema: Schema | None = None,
         action_labels: Sequence[ActionLabel] | None = None,
@@ -102,7 +106,8 @@ class Log:
         """A log of a pandas, polars or pyarrow frame.
 
         `missing` declares values to be gaps, such as 999: for all columns, as in [999], or by column or pattern, as in
-        {"age": 999}. With `schema` and `action_labels` of a model, the table is read as the model's log was.
+        {"age": 999}; `not_missing` declares texts to be values that look like gaps, as in {"arm": "None"}. With
+        `schema` and `action_labels` of a model, the table is read as the model's log was.
 
         >>> table = {"age": [31, 54, None, 47], "dose": ["low", "high", "low", "high"], "outcome": [1, 0, 1, 1]}
         >>> log = Log.from_frame(table, action="dose", reward="outcome")
@@ -111,9 +116,9 @@ class Log:
         """
         table = to_table(frame)
         Roles(action, reward, propensity).check(table, fewest_rows=2 if schema is None else 1)
-        table = table.with_missing(missing_by_column(missing, table))
+        table = table.with_missing(missing_by_column(missing, table), missing_by_column(not_missing, table))
         roles = Roles.of(action, reward, propensity, table)
-        cells, notes = read_actions(table, action)
+        cells, notes = read_actions(table, action, action_labels or ())
         ignored = [ignore] if isinstance(ignore, str) else list(ignore)
         left_out = [*roles.names, *(name for name in ignored if name not in roles.names)]
         (outcomes, reward_notes), (known, inferred) = read_both(
@@ -123,7 +128,8 @@ class Log:
         labels = tuple(action_labels) if action_labels is not None else label_actions(cells, np.isfinite(outcomes))
         actions, unknown = action_codes(cells, labels, known_to_model=action_labels is not None)
         propensities = None
-        notes = [*inferred, *notes, *reward_notes, *unknown]
+        marks = _gap_notes(table, ignored, roles) if schema is None else []
+        notes = [*marks, *inferred, *notes, *reward_notes, *unknown]
         if propensity:
             propensities, propensity_notes = read_propensities(table, propensity, actions)
             notes += propensity_notes
@@ -210,9 +216,28 @@ def read_log(
 ) -> Log:
     """Read a log from a csv, parquet or arrow file; `sep`, `decimal` and `encoding` are those of `read_table`, and the
     other options are those of `Log.from_frame`."""
-    frame, notes = read_with_notes(path, TextFormat(sep, decimal, encoding))
+    values = reading.get("not_missing", ())
+    kept = values if isinstance(values, Mapping) else {EVERY_COLUMN: values}
+    texts = labelled_columns(reading.get("kinds") or {})
+    faithful = Faithful(texts, (action,), {str(name): several_texts(cells) for name, cells in kept.items()})
+    frame, notes = read_with_notes(path, TextFormat(sep, decimal, encoding), faithful)
     log = Log.from_frame(frame, action=action, reward=reward, **reading)
     return replace(log, notes=(*notes, *log.notes))
+
+
+def _gap_notes(table: Table, ignored: Sequence[str], roles: Roles) -> list[str]:
+    """Which texts were read as gaps; among numbers they cannot be anything else."""
+    marks: dict[bool, dict[str, dict[str, int]]] = {False: {}, True: {}}
+    for name in table.names:
+        if name in ignored:
+            continue
+        source = table.source(name)
+        found = marks_in(source, table.kept.get(name, ()))
+        if found:
+            cells = table.cells(name)
+            numbers = name in (roles.reward, roles.propensity) or stray_count(cells, as_numbers(cells)) == 0
+            marks[not numbers or name == roles.action][name] = found
+    return [note for may_be in (True, False) for note in gap_mark_notes(marks[may_be], may_be_values=may_be)]
 
 
 def _row_notes(log: Log, action: str, reward: str, consequence: str) -> list[str]:

@@ -40,8 +40,12 @@ def _several(cells: Any) -> list[Any]:
     return [cells] if isinstance(cells, str) or not isinstance(cells, Iterable) else list(cells)
 
 
+def several_texts(cells: Any) -> list[str]:
+    return [label_text(cell) for cell in _several(cells)]
+
+
 def parse_missing(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Read the values of --missing on the command line.
+    """Read the values of --missing or --not-missing on the command line.
 
     >>> parse_missing(["999", "age=-1", "age=old"])
     {'*': ['999'], 'age': ['-1', 'old']}

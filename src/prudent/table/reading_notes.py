@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from prudent.table.column_notes import ColumnNote, option
@@ -11,6 +12,7 @@ from prudent.table.number_texts import COMMA, EITHER, number_spellings
 LEVELS_SHOWN = 12
 SPELLINGS_SHOWN = 4
 MOST_UNITS = 5
+FEWEST_DAYS = 5
 _WITH_UNIT = r"^[-+]?\d+(?:[.,]\d+)?\s*(\p{L}[\p{L}\d/²³^]*)$"
 
 
@@ -44,6 +46,24 @@ def date_notes(name: str, order: str, proven: bool) -> list[ColumnNote]:
     text = f"dates such as 3/4/2020 are read with the {first} first; {way_out}set kinds="
     sentence = f"Column '{name}': {text}{ {name: kind} } or {option('--kind', f'{name}={kind}')}."
     return [ColumnNote(name, sentence, f"hold dates: {text}{ {'NAME': kind} } or --kind NAME={kind}.")]
+
+
+def are_days_as_numbers(values: np.ndarray) -> bool:
+    """Whether all whole numbers are days written as 20240301."""
+    if len(values) < FEWEST_DAYS or values.min() < 19000101 or values.max() > 21001231:
+        return False
+    days = pl.Series(values).cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+    return days.null_count() == 0
+
+
+def days_as_numbers_note(name: str, values: np.ndarray) -> ColumnNote:
+    day = f"{values[0]:.0f}"
+    written = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+    text = (
+        "days written as numbers: they are read as plain numbers, where 20240131 and 20240201 are 70 apart; to have "
+        f"them read as dates, write {day} as {written}"
+    )
+    return ColumnNote(name, f"Column '{name}' holds {text}.", f"hold {text}.")
 
 
 def level_note(name: str, levels: Sequence[str]) -> ColumnNote:

@@ -1,6 +1,6 @@
 """The columns of a log that are not features: the action, the reward and, if any, the propensity."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +15,12 @@ from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
 from prudent.table.odd_cells import OddCells, odd_cells_problem, read_both
 from prudent.table.reading_notes import number_notes, spelling_notes
-from prudent.table.spellings import one_spelling, positions
+from prudent.table.spellings import by_number, one_spelling, positions
 
 ActionLabel = str | int | float | bool
 
 MOST_ACTIONS = 200
+LARGEST_REWARD = 1e30
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,13 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     ]
     notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
+    absurd = np.abs(finite) > LARGEST_REWARD
+    if absurd.any():
+        row = int(np.argmax(absurd))
+        raise InputProblem(
+            f"Reward column '{name}' holds {finite[row]:g} in {row_name(row)}, and rewards beyond {LARGEST_REWARD:g} "
+            "cannot be computed with; correct or empty the cell, or use a larger unit."
+        )
     if not np.isfinite(finite).any():
         raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
     return finite, notes + _extreme_rewards(name, finite[np.isfinite(finite)])
@@ -148,16 +156,28 @@ def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.
             f"that was taken is above 0 and at most 1; correct it, or leave the cell empty."
         )
     absent = int((np.isnan(numbers) & (actions >= 0)).sum())
+    certain, labels = int((numbers[actions >= 0] == 1).sum()), len(np.unique(actions[actions >= 0]))
+    if labels > 1 and certain and certain == int((~np.isnan(numbers[actions >= 0])).sum()):
+        raise InputProblem(
+            f"Propensity column '{name}' is 1 in every row, as if each action had been certain, and {labels} different "
+            "actions were taken; name the column with their probabilities, or leave it out to have them estimated."
+        )
     notes = [f"Propensity '{name}' is empty in {count_rows(absent)} of those with an action."] if absent else []
+    if certain:
+        notes.append(
+            f"Propensity '{name}' is 1 in {count_rows(certain)}: there no other action could be taken, so the log says "
+            "nothing about others in such cases."
+        )
     return numbers, notes
 
 
-def read_actions(table: Table, name: str) -> tuple[pl.Series, list[str]]:
+def read_actions(table: Table, name: str, labels: Iterable[ActionLabel] = ()) -> tuple[pl.Series, list[str]]:
     """The action cells with their type kept, gaps as null, each label in one spelling; and notes.
 
-    Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0.
+    Floats that are all whole become integers: a frame whose integers cannot have gaps turns 1 into 1.0. labels: those
+    of a model; one of them may look like a gap.
     """
-    cells = table.cells(name)
+    cells = table.cells(name, [str(label) for label in labels])
     if cells.dtype.is_temporal():
         return cells.cast(pl.String), []
     if cells.dtype == pl.String:
@@ -207,7 +227,10 @@ def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel
 def action_codes(cells: pl.Series, labels: Sequence[ActionLabel], known_to_model: bool) -> tuple[np.ndarray, list[str]]:
     """Indices into `labels`, -1 for gaps and for actions that are not among them, with a note on the latter."""
     keys = as_labels(cells)
-    codes = positions(keys, [label_text(label) for label in labels])
+    known = [label_text(label) for label in labels]
+    codes = positions(keys, known)
+    unread = (keys.is_not_null() & codes.is_null()).arg_true()
+    codes = codes.scatter(unread, by_number(keys.gather(unread), known))
     left_out = keys.filter(codes.is_null()).drop_nulls().value_counts(name="rows", sort=True)
     notes = [_left_out_note(left_out, known_to_model)] if len(left_out) else []
     return codes.fill_null(-1).to_numpy().astype(np.int32), notes

@@ -106,16 +106,18 @@ class Schema:
         kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
         missing: Missing = (),
+        not_missing: Missing = (),
     ) -> tuple["Schema", tuple[str, ...]]:
         """The schema of a log's features, and notes for the user on how columns were read.
 
         `kinds` overrides what the cells look like: a kind by name, a list of labels from lowest to highest, which
         means ordinal, or two numbers, which means bounded between them. A name that no column has may be a pattern,
         as in {"pixel*": (0, 255)}. `missing` declares values to be gaps: for all columns, as in [999], or by column or
-        pattern, as in {"age": 999}.
+        pattern, as in {"age": 999}; `not_missing` declares texts to be values that look like gaps, as in
+        {"arm": "None"}.
         """
         table = to_table(frame)
-        table = table.with_missing(missing_by_column(missing, table))
+        table = table.with_missing(missing_by_column(missing, table), missing_by_column(not_missing, table))
         left_out = {table.find(name, "to ignore") for name in _names(ignore)}
         overrides = overrides_by_column(kinds or {}, table, left_out)
         if table.rows == 0:
@@ -188,7 +190,8 @@ class Schema:
 
     def _notes_on_absent_columns(self, table: Table) -> tuple[str, ...]:
         absent = [name for name in self.names if name not in table.sources]
-        free = [name for name in table.names if name not in self.names]
+        own = set(self.names)
+        free = [name for name in table.names if name not in own]
         if len(absent) == len(self.names):
             hint = f" {did_you_mean(absent[0], free)}" if free else ""
             raise InputProblem(

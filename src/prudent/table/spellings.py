@@ -51,3 +51,18 @@ def positions(labels: pl.Series, known: Sequence[str], spellings: Mapping[str, i
         return index
     tried = folded(labels.gather(unknown))
     return index.scatter(unknown, tried.replace_strict(folds, range(len(folds)), default=None, return_dtype=pl.Int32))
+
+
+def by_number(labels: pl.Series, known: Sequence[str]) -> pl.Series:
+    """Where the one known label stands that is the same number, null where there is none or several.
+
+    For cells that lost their spelling, since they were read as numbers: 7 for 007, 1.1 for 1.10.
+
+    >>> by_number(pl.Series(["7", "1.1", "2", "x"]), ["007", "1.10", "2.0", "02"]).to_list()
+    [0, 1, None, None]
+    """
+    numbers = pl.Series(known, dtype=pl.String).cast(pl.Float64, strict=False)
+    once = numbers.is_not_null() & numbers.is_unique()
+    places = once.arg_true().cast(pl.Int32)
+    wanted = labels.cast(pl.Float64, strict=False)
+    return wanted.replace_strict(numbers.filter(once), places, default=None, return_dtype=pl.Int32)

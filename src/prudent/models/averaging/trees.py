@@ -89,7 +89,8 @@ class Boosting:
         centre = table.rewards.mean()
         self.means = centre + (sums - rows * centre) / (rows + ACTION_PRIOR)
         self.correlation = None if mixing is None else mixing @ mixing.T
-        self.asked = np.flatnonzero(np.isfinite(table.edges[:, 0]))  # the others are the same for all rows
+        asked = np.flatnonzero(np.isfinite(table.edges[:, 0]))  # the others are the same for all rows
+        self.asked = asked if len(asked) else np.zeros(1, int)
         self.residual = table.rewards - self.means[table.actions]
         self.grown: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.predicted = [np.broadcast_to(self.means, (len(self.judged.actions), count))]
