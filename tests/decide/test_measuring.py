@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from counted_model import Counter
 from jax.scipy.special import ndtri
-from scipy.stats import norm
 
 import prudent
 from prudent.decide import Completions, Model, PlausibleSet, PriceTable, turning_points, value_of_measuring
 from prudent.decide.measure.filling import Attributes, Draws, record_gains
-from prudent.decide.measure.regression import spline, tail_gain, tail_mean
 from prudent.models import FitReport, Fitted
-from prudent.networks import quasi_random
 from prudent.table import Column, Schema
 from prudent.worlds import DosingWorld
 
@@ -220,16 +217,3 @@ def test_estimates_from_exact_completions_agree_with_exact_values(world):
         own = np.asarray(estimate)[gaps]
         assert np.corrcoef(own, exact)[0, 1] > 0.85
         assert np.abs(own - exact).mean() < off
-
-
-@pytest.mark.parametrize("risk", [0.02, 0.2])
-def test_the_tail_gain_of_a_normal_pair_is_exact_at_small_risks_too(risk):
-    """Prices are x + y/2 and y/2 − x: with x known, CVaR is |x| − k/2 where it was −k√1.25, k the normal density at the
-    quantile over the risk."""
-    weights, draws = jnp.full(512, 1 / 512), ndtri(jnp.asarray(quasi_random(512, 2, 0)))
-    prices = draws[:, 0, None] * jnp.array([1.0, -1.0]) + 0.5 * draws[:, 1, None]
-    k = float(norm.pdf(norm.ppf(risk)) / risk)
-    np.testing.assert_allclose(tail_mean(prices, weights, risk), -k * 1.25**0.5, rtol=0.02)
-    gain = jax.jit(lambda values: tail_gain(risk, spline(values, weights), prices, weights))(draws[:, 0])
-    np.testing.assert_allclose(gain.gain, (2 / np.pi) ** 0.5 + k * (1.25**0.5 - 0.5), rtol=0.02)
-    assert np.mean(np.asarray(gain.choice) == np.where(draws[:, 0] > 0, 0, 1)) > 0.97

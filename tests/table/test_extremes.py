@@ -54,11 +54,13 @@ def test_a_slip_leaves_the_scale_alone_and_is_named(slip: float, read_as: str) -
     assert "'age'" in notes[0]
     assert f"{slip:.6g}" in notes[0]
     assert "--missing" in notes[0]
-    encoded = schema.encode({"age": [slip]})
-    assert encoded.observed.all()
+    assert f"{slip:.12g}" in schema.encode({"age": [slip]}).flags[0]
+    doses, outcomes = ["a", "b"] * 150 + ["a"], [*RANDOM.normal(size=301)]
+    log = prudent.Log.from_frame({"age": [slip, *AGES], "dose": doses, "y": outcomes}, action="dose", reward="y")
+    assert log.observed.all()
     end = AGES.min() - width if read_as == "low" else AGES.max() + width
-    assert column.decode(encoded.values[:, 0])[0] == pytest.approx(end)
-    assert f"{slip:.12g}" in encoded.flags[0]
+    assert column.decode(log.values[:1, 0])[0] == pytest.approx(end)
+    assert column.decode(log.values[1:, 0]) == pytest.approx(list(AGES))
 
 
 def test_a_slip_among_rewards_changes_no_other_reward_and_is_named() -> None:
@@ -73,3 +75,16 @@ def test_a_slip_among_rewards_changes_no_other_reward_and_is_named() -> None:
     assert rewards[1:].max() < rewards[0] < 12
     assert any("'outcome'" in note and "1e+30" in note for note in slipped.notes)
     assert not any("far from all others" in note for note in clean.notes)
+
+
+def test_rewards_too_far_from_zero_to_be_told_apart_are_refused() -> None:
+    outcome = RANDOM.normal(size=300)
+    near, far = (
+        prudent.Log.from_frame(
+            {"age": AGES, "dose": ["a", "b"] * 150, "y": outcome + offset}, action="dose", reward="y"
+        )
+        for offset in (1e3, 1e7)
+    )
+    assert float(reward_scale(near).location) == pytest.approx(1e3, abs=1)
+    with pytest.raises(prudent.InputProblem, match="1e\\+07 from the reward column"):
+        reward_scale(far)

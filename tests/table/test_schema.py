@@ -282,17 +282,17 @@ def test_decision_rows_are_flagged_and_treated_as_stated():
             "score": [2.9, 3.1, float("-inf"), -5.0]}  # fmt: skip
     encoded = schema.encode(case)
     facts = [
-        [("site: category 'X'", "missing"), ("age: 212", "18 to 57, read as 96"), ("dose: -1", "missing")],
+        [("site: category 'X'", "missing"), ("age: 212", "18 to 57, kept"), ("dose: -1", "missing")],
         [
             ("age: -4", "missing"),
-            ("dose: 1000000000", "0.1 to 900, read as 1799.9"),
-            ("score: 3.1", "-1 to 1, read as 3"),
+            ("dose: 1000000000", "0.1 to 900, kept"),
+            ("score: 3.1", "-1 to 1, kept"),
         ],
         [("dose: inf", "missing"), ("score: -inf", "missing")],
         [
             ("age: 30.5", "rounded"),
-            ("dose: 1e-09", "0.1 to 900, read as 1.11111111111e-05"),
-            ("score: -5", "-1 to 1, read as -3"),
+            ("dose: 1e-09", "0.1 to 900, kept"),
+            ("score: -5", "-1 to 1, kept"),
         ],
     ]
     for flags, expected in zip(encoded.flags, facts, strict=True):
@@ -541,7 +541,7 @@ def test_csv_numbers_survive_gap_marks_and_other_separators(tmp_path):
         ("log.csv", b"\n\n", "is empty"),
         ("log.parquet", b"nonsense", "cannot be read"),
         ("log.arrow", b"nonsense", "cannot be read"),
-        ("log.csv", b"a,b\n1,2\n1,2,3,4\n", "cannot be read"),
+        ("log.csv", b"a,b\n1,2\n1,2,3,4\n", "has 2 columns, and row 2 .* has 4 cells"),
         ("log.csv", b"a,b\n\xff\xfe,1\n", "cannot be read"),
         ("log.csv", b"a,b,a\n1,2,3\n", "2 columns named 'a'"),
     ],

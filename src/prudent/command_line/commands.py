@@ -192,7 +192,9 @@ PRESET_HELP = (
     "the time; there its advice was within 1 point of the default's. --members and --rounds take precedence. Default: "
     "neither."
 )
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result, on as many cores.")
+]
 
 
 def _version(requested: bool) -> bool:

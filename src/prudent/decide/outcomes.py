@@ -67,7 +67,7 @@ def outcome_scale(
 
 
 def chance_best(
-    prices: np.ndarray, weights: np.ndarray, doubt: np.ndarray | None, draws: int = 128, seed: int = 0
+    prices: np.ndarray, weights: np.ndarray, doubt: np.ndarray | None, draws: int = 512, seed: int = 0
 ) -> np.ndarray:
     """The probability that each action has the highest price, over the completions and the doubt of the prices.
 

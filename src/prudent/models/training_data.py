@@ -11,6 +11,8 @@ from prudent.errors import InputProblem
 from prudent.table import Log, usual_range
 
 FEWEST_ROWS = 20
+FARTHEST_FROM_ZERO = 1e5
+"""Standard deviations that rewards may lie from zero: prices are held to seven digits."""
 
 
 class RewardScale(eqx.Module):
@@ -49,6 +51,12 @@ def reward_scale(log: Log, how: Literal["standardised", "raw", "unit"] = "standa
         raise InputProblem(
             f"Every reward in the log is {rewards[0]:g}, so no action can be better than another. "
             "Name the column that says how each decision turned out."
+        )
+    centre = float(rewards.mean())
+    if abs(centre) > FARTHEST_FROM_ZERO * spread:
+        raise InputProblem(
+            f"The rewards lie around {centre:.12g} and differ by {spread:.3g} only. Prices have seven digits, too few "
+            f"to tell actions apart there; subtract a number such as {centre:.6g} from the reward column."
         )
     if how == "raw":
         return RewardScale(jnp.float32(0.0), jnp.float32(1.0))

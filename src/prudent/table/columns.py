@@ -20,8 +20,8 @@ LARGEST_COUNT = 255
 OTHER = "(other)"
 """The category that stands for all rare ones where a column has too many; see `column_fitting.MOST_CATEGORIES`."""
 
-FARTHEST = 1e300
-"""No number is read as more than this."""
+LARGEST_ENCODED = 1e6
+"""Encoded numbers are held within this, so that a typing error such as 1e300 cannot turn a network's sums infinite."""
 
 TRUTHS = (
     *(("False", "True"), ("0", "1"), ("no", "yes"), ("No", "Yes"), ("NO", "YES")),
@@ -146,11 +146,12 @@ class Column:
             remarks += self._beyond_bounds(observed, numbers)
             numbers = np.clip(numbers, self.low, self.high)
         else:
-            far, (lowest, highest) = f"is far outside the log's {self.description}, read as", self.farthest
-            for end, beyond in ((lowest, numbers < lowest), (highest, numbers > highest)):
-                remarks += self._remarks(observed & beyond, numbers, f"{far} {self.shown(end)}")
-            numbers = np.clip(numbers, lowest, highest)
-        values = (self.transformed(numbers) - self.location) / self.scale
+            far = f"is far outside the log's {self.description}, kept"
+            lowest, highest = self.farthest
+            remarks += self._remarks(observed & ((numbers < lowest) | (numbers > highest)), numbers, far)
+        with np.errstate(over="ignore"):
+            values = (self.transformed(numbers) - self.location) / self.scale
+        values = np.clip(values, -LARGEST_ENCODED, LARGEST_ENCODED)
         return EncodedColumn(np.where(observed, values, 0.0), observed, remarks)
 
     def _impossible(self, numbers: np.ndarray) -> np.ndarray:
@@ -181,14 +182,22 @@ class Column:
     def farthest(self) -> tuple[float, float]:
         """The range of the log and once its width on both sides; for the smallest positive number, on the log scale.
 
-        Numbers beyond are read as these, so that a slip such as 1e30 does no more harm than that. A column that never
-        varied has no range to be outside of.
+        A column that never varied has no range to be outside of.
         """
         width = self.high - self.low
         if width == 0:
-            return -FARTHEST, FARTHEST
-        lowest = self.low * (self.low / self.high) if self.kind == "positive" else self.low - width
-        return max(lowest, 0.0 if self.kind == "count" else -FARTHEST), min(self.high + width, FARTHEST)
+            return -math.inf, math.inf
+        return (self.low * (self.low / self.high) if self.kind == "positive" else self.low - width), self.high + width
+
+    @property
+    def farthest_encoded(self) -> tuple[float, float]:
+        """What a fit holds the numbers of its log within, so that a slip such as 1e30 does no more harm than that."""
+        if self.kind in LABELLED or self.kind == "bounded":
+            return -math.inf, math.inf
+        lowest, highest = self.farthest
+        ends = np.array([max(lowest, 0.0) if self.kind == "count" else lowest, highest])
+        low, high = (self.transformed(ends) - self.location) / self.scale
+        return float(low), float(high)
 
     def _decode_labels(self, positions: np.ndarray) -> list[Any]:
         index = np.clip(np.round(positions), 0, len(self.categories) - 1).astype(int)

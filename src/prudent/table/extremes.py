@@ -55,7 +55,11 @@ def extreme_note(
     first, cells = f"{extreme[0]:.6g}", f"{len(extreme)} cell{'s' * (len(extreme) > 1)}"
     sentence = (
         f"Column '{name}' holds numbers far from all others ({shown[0]} to {shown[1]}) in {cells}, such as {first}: "
-        "they are read as the end of that range, widened by its width. Correct or empty such cells; if they stand for "
+        "a fit reads them as the end of that range, widened by its width. Correct or empty them; if they stand for "
         f"gaps, add {option('--missing', f'{name}={first}')}."
     )
-    return [ColumnNote(name, sentence, "hold numbers far from all others: read as the end of their range, widened.")]
+    return [
+        ColumnNote(
+            name, sentence, "hold numbers far from all others: a fit reads them as the end of their range, widened."
+        )
+    ]

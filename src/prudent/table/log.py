@@ -134,13 +134,14 @@ class Log:
             propensities, propensity_notes = read_propensities(table, propensity, actions)
             notes += propensity_notes
         encoded = known.encode(table)
+        held = np.clip(encoded.values, *np.array([column.farthest_encoded for column in known.columns], np.float32).T)
         notes += encoded.notes
         consequence = "; they still teach how the features are related"
         if schema is not None:
             notes += _flag_notes(encoded.flags)
             consequence = ""
         log = cls(
-            *(known, encoded.values, encoded.observed, actions, outcomes, labels, propensities, minimize),
+            *(known, held, encoded.observed, actions, outcomes, labels, propensities, minimize),
             roles=roles,
             source=frame,
             positions=np.arange(table.rows),

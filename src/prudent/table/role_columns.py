@@ -102,9 +102,8 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
     numbers = read_numbers(table, name, "reward")
     cells = table.cells(name)
     infinite = int(np.isinf(numbers).sum())
-    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + [
-        code.sentence for code in _codes(cells)
-    ]
+    codes = [code.sentence for code in _codes(cells)]
+    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + codes
     notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
     absurd = np.abs(finite) > LARGEST_REWARD
@@ -116,7 +115,7 @@ def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
         )
     if not np.isfinite(finite).any():
         raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
-    return finite, notes + _extreme_rewards(name, finite[np.isfinite(finite)])
+    return finite, notes + ([] if codes else _extreme_rewards(name, finite[np.isfinite(finite)]))
 
 
 def _extreme_rewards(name: str, rewards: np.ndarray) -> list[str]:
@@ -157,13 +156,14 @@ def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.
         )
     absent = int((np.isnan(numbers) & (actions >= 0)).sum())
     certain, labels = int((numbers[actions >= 0] == 1).sum()), len(np.unique(actions[actions >= 0]))
-    if labels > 1 and certain and certain == int((~np.isnan(numbers[actions >= 0])).sum()):
-        raise InputProblem(
-            f"Propensity column '{name}' is 1 in every row, as if each action had been certain, and {labels} different "
-            "actions were taken; name the column with their probabilities, or leave it out to have them estimated."
-        )
     notes = [f"Propensity '{name}' is empty in {count_rows(absent)} of those with an action."] if absent else []
-    if certain:
+    if labels > 1 and certain and certain == int((~np.isnan(numbers[actions >= 0])).sum()):
+        notes.append(
+            f"Propensity '{name}' is 1 in every row, as if each action had been certain, although {labels} different "
+            "ones were taken: then the log is silent about what another action would have done. Name the column with "
+            "their probabilities, or leave it out to have them estimated."
+        )
+    elif certain:
         notes.append(
             f"Propensity '{name}' is 1 in {count_rows(certain)}: there no other action could be taken, so the log says "
             "nothing about others in such cases."

@@ -183,7 +183,8 @@ def _plain_numbers(texts: pl.DataFrame, faithful: Faithful) -> pl.DataFrame:
         nulls = dict(zip(candidates, cast.null_count().row(0), strict=True)) if candidates else {}
         plain += [cast[name] for name in candidates if nulls[name] == unread[name]]
         candidates = [name for name in candidates if nulls[name] != unread[name]]
-    return pl.DataFrame([cells for cells in plain if not (cells.dtype.is_float() and cells.is_nan().any())])
+    # a dictionary keeps a column without a name without one
+    return pl.DataFrame({cells.name: cells for cells in plain if not (cells.dtype.is_float() and cells.is_nan().any())})
 
 
 def _typed(cells: pl.Series, reading: str, faithful: Faithful) -> pl.Series:

@@ -207,8 +207,7 @@ def _program(
         net = asked.caution.net(table)
         # an action that is not open never pays, whatever is found
         prices = jnp.where(is_open[None, :], net.prices, jnp.min(net.prices))
-        table = PriceTable(prices[1:], net.log_weights[1:], net.log_density[1:], gaps=net.gaps)
-        draws = Draws(completions.values[1:], table)
+        draws = Draws(completions.values[1:], PriceTable(prices[1:], net.log_weights[1:], net.log_density[1:]))
         gains = record_gains(draws, asked.attributes, asked.strategy, asked.plausible, searched)
         return _Valued(gains, draws.values, draws.weights)
 
