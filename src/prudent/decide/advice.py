@@ -23,7 +23,7 @@ class LowerBounds(Protocol):
     """What gives bounds on rewards, see `prudent.guarantee`."""
 
     def bounds(self, encoded: Encoded, chosen: np.ndarray) -> np.ndarray:
-        """For each row's chosen action number (-1: none), in internal sign; NaN where none can be given."""
+        """For each row's chosen action number (-1: none), as the model measures rewards; NaN: none."""
         ...
 
     def comparison(self, encoded: Encoded) -> list[str]:
@@ -62,14 +62,14 @@ class Advice:
         decided = chooser.decide(encoded, permitted)
         scored, choice, given = decided.scored, decided.choice, decided.given
         encoded = replace(encoded, flags=_with_closed_actions(chooser, encoded, choice))
-        sign, actions = chooser.fitted.sign, chooser.labels(choice)
+        reported, actions = chooser.fitted.reported, chooser.labels(choice)
         rows = np.arange(len(actions))
 
         def of_given(prices: np.ndarray) -> np.ndarray:
-            return np.where(given >= 0, sign * prices[rows, given], np.nan)
+            return np.where(given >= 0, reported(prices[rows, given]), np.nan)
 
         # with a minimised reward the internally lowest outcome is the user's highest
-        low, high = np.sort([sign * decided.low, sign * decided.high], axis=0)
+        low, high = np.sort([reported(decided.low), reported(decided.high)], axis=0)
         return cls(
             *(chooser, frame, encoded, scored, actions, choice.action),
             *(of_given(scored.expected), of_given(scored.worst), low, high),
@@ -78,7 +78,7 @@ class Advice:
 
     def with_guarantee(self, guarantee: LowerBounds) -> "Advice":
         """The same advice with a conformal lower bound on the reward of every recommended action."""
-        bounds = self.chooser.fitted.sign * guarantee.bounds(self.encoded, self.chosen)
+        bounds = self.chooser.fitted.reported(guarantee.bounds(self.encoded, self.chosen))
         without = np.isnan(bounds) & (self.chosen >= 0)
         status = [
             Status.NO_GUARANTEE if none and status is Status.OK else status

@@ -83,6 +83,19 @@ class FittedModel(Protocol):
         """1 where a higher reward is better, -1 where a lower one is: internal rewards times this are the user's."""
         ...
 
+    @property
+    def origin(self) -> float:
+        """What the model measures rewards from, in the internal sign."""
+        ...
+
+    def reported(self, rewards: Any) -> Any:
+        """The model's rewards in the units and the sign of the log's reward column."""
+        ...
+
+    def internal(self, reward: float) -> float:
+        """A reward of the user's as the model measures it."""
+        ...
+
 
 @runtime_checkable
 class HasDensity(Protocol):

@@ -83,7 +83,7 @@ class Policy:
                 "leave 'search' out, or give Search(steps=0)."
             )
         # costs are checked against the labels, and the strategy against the model, at once
-        self.strategy.bound_to(self.fitted.model, self.fitted.sign, self.caution.costs)
+        self.strategy.bound_to(self.fitted, self.caution.costs)
 
     def __repr__(self) -> str:
         return f"<policy {self.strategy} of {self.fitted!r}>"
@@ -133,8 +133,8 @@ class Policy:
     @property
     def chooser(self) -> Chooser:
         """Chooses for records that are already encoded."""
-        floor = None if self.floor is None else self.fitted.sign * self.floor
-        strategy = self.strategy.bound_to(self.fitted.model, self.fitted.sign, self.caution.costs)
+        floor = None if self.floor is None else self.fitted.internal(self.floor)
+        strategy = self.strategy.bound_to(self.fitted, self.caution.costs)
         return Chooser(self.fitted, strategy, self.caution, self.pricing, floor, self.fallback, self.support, self.seed)
 
     def recommend(

@@ -14,6 +14,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from prudent.decide.completions import PriceTable
+from prudent.decide.model import FittedModel
 from prudent.decide.outcome_calibration import Circumstances, HasCalibration, OutcomeCalibration, normal_score
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.errors import TRUTH, InputProblem, check, number, one_of, require
@@ -52,9 +53,9 @@ class Strategy(eqx.Module):
 
     # --- what a policy asks of its strategy ---
 
-    def bound_to(self, model: object, sign: float, costs: Float[Array, " action"]) -> "Strategy":
-        """The strategy with what it must know of a model: the sign of its rewards (-1 where a lower one is better), and
-        what actions cost, which the prices that it sees are already less of."""
+    def bound_to(self, fitted: FittedModel, costs: Float[Array, " action"]) -> "Strategy":
+        """The strategy with what it must know of a model, and what actions cost, which the prices that it sees are
+        already less of."""
         return self
 
     @property
@@ -304,6 +305,7 @@ class AtMost(Strategy):
     needs_density: ClassVar[bool] = False
     chance: float
     below: float
+    threshold: float
     sign: float
     costs: Float[Array, " action"] | None
     calibration: OutcomeCalibration | None
@@ -314,29 +316,32 @@ class AtMost(Strategy):
         below: float,
         *,
         sign: float = 1.0,
+        origin: float = 0.0,
         costs: Float[Array, " action"] | None = None,
         calibration: OutcomeCalibration | None = None,
     ):
         check("AtMost", {"chance": number(0, 1, "()"), "below": number()}, {"chance": chance, "below": below})
         self.chance, self.below = chance, below
-        self.sign, self.costs, self.calibration = sign, costs, calibration
+        self.threshold, self.sign = sign * below - origin, sign
+        self.costs, self.calibration = costs, calibration
 
     def __repr__(self) -> str:
         return f"AtMost({self.chance}, below={self.below})"
 
-    def bound_to(self, model: object, sign: float, costs: Float[Array, " action"]) -> "AtMost":
-        if not isinstance(model, HasCalibration):
+    def bound_to(self, fitted: FittedModel, costs: Float[Array, " action"]) -> "AtMost":
+        if not isinstance(fitted.model, HasCalibration):
             raise InputProblem(
                 "AtMost needs a model that knows how single outcomes scatter: a CausalPVAE without types."
             )
-        return AtMost(self.chance, self.below, sign=sign, costs=costs, calibration=model.calibration)
+        known = {"sign": fitted.sign, "origin": fitted.origin, "calibration": fitted.model.calibration}
+        return AtMost(self.chance, self.below, costs=costs, **known)
 
     def disaster(self, table: PriceTable) -> Float[Array, " action"]:
         """The probability of a disaster, of every action."""
         prices = table.prices if self.costs is None else table.prices + self.costs[None, :]
         scale = jnp.zeros_like(prices) if table.noise is None else table.noise
         scale = jnp.maximum(scale, 1e-6)
-        score = normal_score(jnp.float32(self.sign * self.below), prices, scale, table.log_weights)
+        score = normal_score(jnp.float32(self.threshold), prices, scale, table.log_weights)
         if self.calibration is None:
             return ndtr(score)
         return ndtr(self.calibration(score, Circumstances.of(prices, scale, table.weights)))

@@ -55,26 +55,27 @@ class Prices:
 class ModelPrices:
     """Reads a model's expectations off price tables; they are too optimistic on rows that it was fitted on.
 
-    below: the threshold of the tail, in the internal sign.
+    below: the threshold of the tail, in the internal sign. origin: what the model measures rewards from.
     """
 
     pricing: Pricing
     below: float | None
+    origin: float
 
     @classmethod
     def of(
         cls, fitted: FittedModel, below: float | None, seed: int = 0, completions: int = COMPLETIONS
     ) -> "ModelPrices":
         """seed: of the draws; those of a policy of the same model can serve both."""
-        return cls(Policy(fitted, completions=completions, seed=seed).pricing, below)
+        return cls(Policy(fitted, completions=completions, seed=seed).pricing, below, fitted.origin)
 
     @property
     def reading(self) -> "_Expectations":
-        return _Expectations(jnp.asarray(np.inf if self.below is None else self.below, jnp.float32))
+        return _Expectations(jnp.asarray(np.inf if self.below is None else self.below - self.origin, jnp.float32))
 
     def prices(self, rewards: np.ndarray, tail: np.ndarray) -> Prices:
         """From what was read."""
-        return Prices(rewards, None if self.below is None else tail, "from the model")
+        return Prices(rewards + self.origin, None if self.below is None else tail, "from the model")
 
 
 def model_prices(fitted: FittedModel, log: Log, below: float | None, completions: int = COMPLETIONS) -> Prices:

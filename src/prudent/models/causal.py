@@ -26,7 +26,7 @@ from prudent.models.possible import Possible
 from prudent.models.presets import preset_options
 from prudent.models.price_uncertainty import RowPredictions, regression_uncertainty, row_predictions, type_uncertainty
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, WIDE_TABLE, Sizes
-from prudent.models.training_data import RewardScale, reward_scale, training_arrays
+from prudent.models.training_data import RewardScale, reward_origin, reward_scale, training_arrays
 from prudent.networks import (
     Members,
     RewardNetwork,
@@ -256,10 +256,10 @@ class CausalPVAE:
     def prepare(self, log: Log, seed: int) -> Prepared:
         if self.ordered:
             _require_numbers(log.action_labels)
-        scale = reward_scale(log)
+        scale, origin = reward_scale(log), reward_origin(log)
         propensity = None if self.propensity is None else self.propensity.fit(log, seed=seed)
         weights = None if propensity is None else propensity.weights()
-        return Prepared(training_arrays(log, scale, weights), scale, propensity)
+        return Prepared(training_arrays(log, scale, weights, origin), scale, propensity, origin=origin)
 
     def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple["CausalPVAE", tuple[str, ...]]:
         """The settings with what the log decides about them: whether actions are ordered."""
@@ -300,7 +300,7 @@ class CausalPVAE:
             raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
             model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
         report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
-        return Fitted.of(self, log, model, report, prepared.support)
+        return Fitted.of(self, log, model, report, prepared.support, prepared.origin)
 
     def _average(
         self, log: Log, prepared: Prepared, predictions: RowPredictions, held: np.ndarray, seed: int

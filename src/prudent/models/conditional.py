@@ -19,7 +19,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.presets import PRINTED_NOISE, preset_options, printed_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
-from prudent.models.training_data import RewardScale, reward_scale, training_arrays
+from prudent.models.training_data import RewardScale, reward_origin, reward_scale, training_arrays
 from prudent.networks import (
     Decoder,
     Distributions,
@@ -375,11 +375,12 @@ class CPVAE:
 
     def prepare(self, log: Log, seed: int) -> Prepared:
         """The reward is one more attribute."""
-        scale, propensity = reward_scale(log, self.rewards), self.propensity.fit(log, seed=seed)
-        data = training_arrays(log, scale, self.weights_of(propensity))
+        scale, origin = reward_scale(log, self.rewards), reward_origin(log, self.rewards)
+        propensity = self.propensity.fit(log, seed=seed)
+        data = training_arrays(log, scale, self.weights_of(propensity), origin)
         data["values"] = np.column_stack([data["values"], data["reward"]])
         data["observed"] = np.column_stack([data["observed"], log.rewarded])
-        return Prepared(data, scale, propensity)
+        return Prepared(data, scale, propensity, origin=origin)
 
     def weights_of(self, propensity: FittedPropensity) -> np.ndarray:
         return 1 / propensity.taken if self.weights == "raw" else propensity.weights()
@@ -397,4 +398,4 @@ class CPVAE:
         model = ConditionalModel(trained.networks, prepared.scale, shares, self.prices == "record")
         active = active_latents(trained.networks, _posterior_mean, prepared.columns)
         report = fit_report(log, trained, active, prepared.propensity)
-        return Fitted.of(self, log, model, report, prepared.support)
+        return Fitted.of(self, log, model, report, prepared.support, prepared.origin)

@@ -34,15 +34,20 @@ class Fitted:
     """Of the rows it was fitted on, sorted: so that an evaluation on the same rows can be refused."""
     logging_policy: LoggingPolicy | None = None
     """Which actions the log's cases got, for `prudent.decide.Support`; None opens every action to every case."""
+    origin: float = 0.0
+    """What the model measures rewards from, in the internal sign: not zero where they lie far from it, since numbers
+    of seven digits, in which a model computes, could not tell actions apart there."""
 
     @classmethod
-    def of(cls, settings: Any, log: Log, model: Model, report: FitReport, support: bool = True) -> "Fitted":
+    def of(
+        cls, settings: Any, log: Log, model: Model, report: FitReport, support: bool = True, origin: float = 0.0
+    ) -> "Fitted":
         """support: whether to learn which actions like cases got."""
         logged = LoggingPolicy.fit(log) if support else None
         if logged is not None:
             report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
         facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
-        return cls(model, settings, *facts, logged)
+        return cls(model, settings, *facts, logged, origin)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -70,6 +75,14 @@ class Fitted:
     def sign(self) -> float:
         """1 where a higher reward is better, -1 where a lower one is: internal rewards times this are the user's."""
         return -1.0 if self.minimize else 1.0
+
+    def reported(self, rewards: Any) -> Any:
+        """The model's rewards in the units and the sign of the log's reward column."""
+        return self.sign * (np.asarray(rewards, np.float64) + self.origin)
+
+    def internal(self, reward: float) -> float:
+        """A reward of the user's as the model measures it."""
+        return self.sign * reward - self.origin
 
     def policy(
         self,
@@ -112,6 +125,7 @@ class Fitted:
             "schema": self.schema.to_json(),
             "action_labels": list(self.action_labels),
             "minimize": self.minimize,
+            "origin": self.origin,
             "report": asdict(self.report),
             "roles": asdict(self.roles),
         }

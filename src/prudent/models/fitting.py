@@ -23,7 +23,7 @@ class Prepared(NamedTuple):
     """A log ready for training: columns by row, the scale of its rewards, and the propensity that weights them.
 
     choices: what the log has decided about the settings, in sentences. support: whether the fitted model also learns
-    which actions like cases got, see `prudent.decide.Support`.
+    which actions like cases got, see `prudent.decide.Support`. origin: what rewards are measured from.
     """
 
     columns: dict[str, np.ndarray]
@@ -31,6 +31,7 @@ class Prepared(NamedTuple):
     propensity: FittedPropensity | None
     choices: tuple[str, ...] = ()
     support: bool = True
+    origin: float = 0.0
 
 
 @runtime_checkable

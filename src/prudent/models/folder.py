@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from prudent.errors import InputProblem
 from prudent.writing import is_unfinished, only_writer, remove_abandoned, write_whole
 
-FORMAT, VERSION = "prudent model", 11
+FORMAT, VERSION = "prudent model", 12
 DESCRIPTION = "model.json"
 _ARRAYS_NAME = re.compile(r"arrays-[0-9a-f]{16}\.safetensors")
 _OLD_LEFTOVER = re.compile(r"(model\.json|arrays-[0-9a-f]{16}\.safetensors)\.part")

@@ -37,6 +37,9 @@ def load(path: str | PathLike[str]) -> Fitted:
         minimize = description["minimize"]
         if not isinstance(minimize, bool):
             raise ValueError("whether lower rewards are better")
+        origin = description["origin"]
+        if not is_number(origin):
+            raise ValueError("what rewards are measured from")
         roles = _roles(description["roles"])
         # shapes only: settings with absurd sizes must not allocate memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
@@ -49,7 +52,7 @@ def load(path: str | PathLike[str]) -> Fitted:
         logging_policy = LoggingPolicy.from_arrays(logged, schema, len(labels)) if logged else None
     except (KeyError, ValueError) as problem:
         raise damaged(saved.arrays_file, f"{problem} does not fit the model") from problem
-    return Fitted(model, settings, schema, labels, minimize, report, roles, seen, logging_policy)
+    return Fitted(model, settings, schema, labels, minimize, report, roles, seen, logging_policy, float(origin))
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:

@@ -22,7 +22,7 @@ from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import FeatureLoss, PartialVAE
 from prudent.models.presets import PRINTED_NOISE, preset_options, printed_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
-from prudent.models.training_data import RewardScale, reward_scale, training_arrays
+from prudent.models.training_data import RewardScale, reward_origin, reward_scale, training_arrays
 from prudent.networks import Members, Trained, Training, compiled, layout_of, untrained
 from prudent.networks import decoder as decoding
 from prudent.progress import Progress
@@ -229,9 +229,10 @@ class SPVAE:
 
     def prepare(self, log: Log, seed: int) -> Prepared:
         """The propensity is for the prices only: the features are learnt from all rows equally."""
-        scale = reward_scale(log, "raw" if self.form == "inverse_propensity" else "standardised")
+        how = "raw" if self.form == "inverse_propensity" else "standardised"
+        scale, origin = reward_scale(log, how), reward_origin(log, how)
         propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
-        return Prepared(training_arrays(log, scale, None), scale, propensity)
+        return Prepared(training_arrays(log, scale, None, origin), scale, propensity, origin=origin)
 
     def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
         """Nothing is left to the log."""
@@ -250,4 +251,4 @@ class SPVAE:
         model = SimilarityModel(trained.networks, logged, prepared.scale, len(log.action_labels), self.form)
         active = active_latents(trained.networks, PartialVAE.posterior_mean, prepared.columns)
         report = fit_report(log, trained, active, prepared.propensity)
-        return Fitted.of(self, log, model, report, prepared.support)
+        return Fitted.of(self, log, model, report, prepared.support, prepared.origin)

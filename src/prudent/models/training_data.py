@@ -11,8 +11,10 @@ from prudent.errors import InputProblem
 from prudent.table import Log, usual_range
 
 FEWEST_ROWS = 20
-FARTHEST_FROM_ZERO = 1e5
-"""Standard deviations that rewards may lie from zero: prices are held to seven digits."""
+FAR_FROM_ZERO = 8.0
+"""Standard deviations from zero beyond which a model measures rewards from an origin among them."""
+SINGLE, DOUBLE = 1e5, 1e9
+"""Standard deviations that rewards may lie from the origin and from zero, in numbers of seven and of sixteen digits."""
 
 
 class RewardScale(eqx.Module):
@@ -40,12 +42,28 @@ def require_fittable(log: Log) -> None:
         )
 
 
-def reward_scale(log: Log, how: Literal["standardised", "raw", "unit"] = "standardised") -> RewardScale:
-    """How networks see the rewards: standardised, as they are, or mapped to [0, 1] by their range; by those that are
-    not extreme, since a slip such as 1e30 would leave nothing of the others."""
+How = Literal["standardised", "raw", "unit"]
+
+
+def reward_origin(log: Log, how: How = "standardised") -> float:
+    """What a model measures rewards from: their median where they lie far from zero, since prices could not tell
+    actions apart there; else 0, as with rewards that are to be seen as they are."""
+    rewards = _usual(log)
+    far = abs(float(rewards.mean())) > FAR_FROM_ZERO * float(rewards.std())
+    return float(np.median(rewards)) if far and how == "standardised" else 0.0
+
+
+def _usual(log: Log) -> np.ndarray:
+    """The rewards that are not extreme: a slip such as 1e30 would leave nothing of the others."""
     rewards = log.rewards[log.rewarded]
     lowest, highest = usual_range(rewards)
-    rewards = rewards[(rewards >= lowest) & (rewards <= highest)]
+    return rewards[(rewards >= lowest) & (rewards <= highest)]
+
+
+def reward_scale(log: Log, how: How = "standardised") -> RewardScale:
+    """How networks see the rewards, as distances from the origin: standardised, as they are, or mapped to [0, 1] by
+    their range; by those that are not extreme."""
+    rewards, origin = _usual(log), reward_origin(log, how)
     spread = float(rewards.std())
     if not spread > 0:
         raise InputProblem(
@@ -53,24 +71,27 @@ def reward_scale(log: Log, how: Literal["standardised", "raw", "unit"] = "standa
             "Name the column that says how each decision turned out."
         )
     centre = float(rewards.mean())
-    if abs(centre) > FARTHEST_FROM_ZERO * spread:
+    if abs(centre) > DOUBLE * spread or abs(centre - origin) > SINGLE * spread:
         raise InputProblem(
-            f"The rewards lie around {centre:.12g} and differ by {spread:.3g} only. Prices have seven digits, too few "
-            f"to tell actions apart there; subtract a number such as {centre:.6g} from the reward column."
+            f"The rewards lie around {centre:.12g} and differ by {spread:.3g} only, and prices have too few digits to "
+            f"tell actions apart there; subtract a number such as {centre:.6g} from the reward column."
         )
+    rewards = rewards - origin
     if how == "raw":
         return RewardScale(jnp.float32(0.0), jnp.float32(1.0))
     if how == "unit":
-        return RewardScale(jnp.float32(rewards.min()), jnp.float32(rewards.max() - rewards.min()))
+        return RewardScale(jnp.float32(rewards.min()), jnp.float32(np.ptp(rewards)))
     return RewardScale(jnp.float32(rewards.mean()), jnp.float32(spread))
 
 
-def training_arrays(log: Log, scale: RewardScale, weights: np.ndarray | None) -> dict[str, np.ndarray]:
+def training_arrays(
+    log: Log, scale: RewardScale, weights: np.ndarray | None, origin: float = 0.0
+) -> dict[str, np.ndarray]:
     """The columns of a log by row; a row without a reward has weight zero, but the features are learnt from it too."""
     rewarded = log.rewarded
     lowest, highest = usual_range(log.rewards[rewarded])
     width = highest - lowest
-    counted = np.clip(np.where(rewarded, log.rewards, 0.0), lowest - width, highest + width)
+    counted = np.clip(np.where(rewarded, log.rewards, 0.0), lowest - width, highest + width) - origin
     standardised = (counted - float(scale.location)) / float(scale.scale)
     return {
         "values": log.values,

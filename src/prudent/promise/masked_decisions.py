@@ -75,7 +75,8 @@ class MaskedDecisions:
         anything = np.ones((len(rows), len(self.log.action_labels)), bool)
         agreed = chooser.choose(scored, encoded, anything).action == taken.actions
         predicted = PredictedReward(*_joined(parts, len(rows)))
-        return np.where(agreed, (predicted.low - taken.rewards) / predicted.spread, np.nan)
+        rewards = taken.rewards - self.policy.fitted.origin
+        return np.where(agreed, (predicted.low - rewards) / predicted.spread, np.nan)
 
     def predict(self, values: np.ndarray, observed: np.ndarray, actions: np.ndarray) -> PredictedReward:
         return predict(self.policy, values, observed, actions, self.noise, self.confidence)
@@ -121,7 +122,7 @@ def predicts_noise(policy: Policy) -> bool:
 def estimated_noise(policy: Policy, log: Log) -> np.ndarray:
     """One scatter of outcomes for all actions: the spread of residuals that the gaps do not explain."""
     predicted = predict(policy, log.values, log.observed, log.actions, np.zeros(len(log.action_labels)), 0.5)
-    squares = (log.rewards - predicted.mean) ** 2
+    squares = (log.rewards - policy.fitted.origin - predicted.mean) ** 2
     # never zero: a model that is certain of everything would have its scores divided by zero
     variance = max(np.mean(squares - predicted.spread**2), 0.05 * np.mean(squares), 1e-12)
     return np.full(len(log.action_labels), math.sqrt(variance))

@@ -69,7 +69,7 @@ def explain(subject: Subject, label: str | None = None) -> Explanation:
 
 
 def _floor(chooser: Chooser) -> float | None:
-    return None if chooser.floor is None else chooser.fitted.sign * chooser.floor
+    return None if chooser.floor is None else float(chooser.fitted.reported(chooser.floor))
 
 
 def _candidates(subject: Subject) -> np.ndarray:
@@ -80,8 +80,8 @@ def _candidates(subject: Subject) -> np.ndarray:
 
 def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tuple[ActionPrice, ...]:
     chooser, scored, bound = subject.chooser, subject.scored, subject.guaranteed_reward
-    sign, weights, prices = chooser.fitted.sign, np.asarray(table.weights), np.asarray(table.prices, np.float64)
-    ends = np.sort([sign * quantiles(prices, weights, share) for share in RANGE], axis=0)
+    reported, weights, prices = chooser.fitted.reported, np.asarray(table.weights), np.asarray(table.prices, np.float64)
+    ends = np.sort([reported(quantiles(prices, weights, share)) for share in RANGE], axis=0)
     doubts = None if table.doubt is None else np.asarray(table.doubt, np.float64)
     doubt = None if doubts is None else weights @ doubts
     noise = None if table.noise is None else np.sqrt(weights @ np.asarray(table.noise) ** 2)
@@ -93,10 +93,10 @@ def _prices(subject: Subject, completions: Completions, table: PriceTable) -> tu
     return tuple(
         ActionPrice(
             action=label,
-            expected_reward=sign * float(scored.expected[at]),
+            expected_reward=float(reported(scored.expected[at])),
             low_reward=float(ends[0, at]),
             high_reward=float(ends[1, at]),
-            worst_reward=sign * float(scored.worst[at]),
+            worst_reward=float(reported(scored.worst[at])),
             chance_best=float(chances[at]),
             rank=int(ranks[at]) + 1,
             doubt=None if doubt is None else float(doubt[at]),
@@ -118,7 +118,7 @@ def _single_outcomes(chooser: Chooser, completions: Completions, table: PriceTab
     actions = jnp.arange(table.prices.shape[1])[None]
     drawn, tables = jax.tree.map(lambda leaf: leaf[None], (completions, table))
     ranges = outcome_ranges(chooser.pricing.model, drawn, tables, actions)
-    return None if ranges is None else np.sort(chooser.fitted.sign * np.asarray(ranges, np.float64)[0], axis=0)
+    return None if ranges is None else np.sort(chooser.fitted.reported(np.asarray(ranges)[0]), axis=0)
 
 
 def quantiles(prices: np.ndarray, weights: np.ndarray, share: float) -> np.ndarray:
@@ -134,14 +134,14 @@ def quantiles(prices: np.ndarray, weights: np.ndarray, share: float) -> np.ndarr
 
 def _grounds(subject: Subject, index: int, prices: tuple[ActionPrice, ...]) -> Grounds:
     chooser, scored = subject.chooser, subject.scored
-    sign = chooser.fitted.sign
+    fitted, scores = chooser.fitted, scored.scores
     return Grounds(
         strategy=chooser.strategy,
         labels=chooser.fitted.action_labels,
         about=index,
         scores=scored.scores,
-        claims=sign * scored.scores,
-        worst=sign * scored.worst,
+        claims=fitted.reported(scores) if chooser.strategy.in_reward_units else fitted.sign * scores,
+        worst=fitted.reported(scored.worst),
         permitted=subject.permitted,
         supported=subject.supported.open,
         closed=partial(_closed, subject),

@@ -60,14 +60,15 @@ def _of_model(fitted: Fitted, log: Log, shift: np.ndarray, completions: int, imp
     parts, start = [], 0
     for values, observed in policy.pricing.chunks(rows.encoded):
         index = np.minimum(np.arange(start, start + len(values)), len(rows) - 1)
-        actions, rewards = jnp.asarray(rows.actions[index]), jnp.asarray(rows.rewards[index], jnp.float32)
+        actions = jnp.asarray(rows.actions[index])
+        rewards = jnp.asarray(rows.rewards[index] - fitted.origin, jnp.float32)
         shifted = _shifted(
             fitted.model, values, observed, actions, rewards, policy.pricing.uniforms, moved, *bounds, spread, points
         )
         parts.append([np.asarray(array) for array in shifted])
         start += len(values)
     prices, records = (np.concatenate([part[at] for part in parts])[: len(rows)] for at in (0, 1))
-    return Shifted(prices.astype(np.float64), records)
+    return Shifted(prices.astype(np.float64) + fitted.origin, records)
 
 
 def _noise(
