@@ -58,7 +58,7 @@ def test_a_constant_in_all_rewards_is_in_all_prices_unless_equation_12_is_as_pri
         prepared = settings.prepare(moved, 0)
         assert prepared.scale.location == reward_scale(moved, "raw" if not moves_with else "standardised").location
         logged = logged_rows(networks, moved, prepared.columns["reward"], taken, rows)
-        return _prices(SimilarityModel(networks, logged, prepared.scale, count, form), values)
+        return prepared.origin + _prices(SimilarityModel(networks, logged, prepared.scale, count, form), values)
 
     added = prices(log.rewards + 100) - prices(log.rewards)
     assert np.allclose(added, 100, atol=0.01) == moves_with

@@ -194,7 +194,7 @@ def test_text_that_is_not_a_description(saved, text):
         prudent.load(saved)
 
 
-@pytest.mark.parametrize("version", [0, 9, 10, 12, "11", None, True])
+@pytest.mark.parametrize("version", [0, 9, 10, 11, 13, "12", None, True])
 def test_another_version(saved, version):
     rewrite(saved, version=version)
     with pytest.raises(InputProblem, match="version"):
