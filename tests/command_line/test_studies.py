@@ -151,3 +151,49 @@ def test_cross_fitting_judges_on_the_log_of_the_fit(run, fitted_models):
     assert set(facts["strategies"]) == {"expected", "tail"}
     assert any("Cross-fitted" in note and "2 models" in note for note in facts["notes"])
     assert run("evaluate", "model", "log.csv", "--cross-fit", 1)[0] == 2
+
+
+# --- which columns matter, and the usual ways beside prudent ---
+
+
+def test_columns_that_matter_are_shown_drawn_and_written(run, folder):
+    options = ("--strategy", "expected", "--completions", 16, "--columns")
+    code, out, error = run("evaluate", "model", "later.csv", *options, "--columns-to", "columns.svg")
+    assert (code, error) == (0, "")
+    assert "pressure" in out
+    assert (folder / "columns.svg").read_text().startswith("<svg")
+    code, out, _ = run("evaluate", "model", "later.csv", *options, "--json", "-")
+    assert {one["column"] for one in json.loads(out)["columns"]["columns"]} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--columns-to", "columns.png"), "columns.png"),
+        (("--columns-to", "later.csv"), "later.csv"),
+        (("--columns", "--cross-fit", 2), "--cross-fit"),
+    ],
+)
+def test_pictures_that_cannot_be_are_refused(run, options, named):
+    code, _, error = run("evaluate", "model", "later.csv", *options)
+    assert code == 2
+    assert named in error
+
+
+def test_prudent_is_compared_with_the_usual_ways(run):
+    kinds = Path("kinds.txt").read_text().splitlines()
+    code, out, error = run("compare", "log.csv", *ROLES, *kinds, "--members", 2, "--rounds", 1, "--json", "-")
+    assert (code, error) == (0, "")
+    facts = json.loads(out)
+    rivals, values = facts["rivals"], {one["name"]: one["value"]["value"] for one in facts["policies"]}
+    usual = {"gradient boosting", "random forests", "ridge regression"}
+    assert rivals["rival"] == max(usual, key=lambda name: values[name])
+    assert rivals["difference"]["value"] == pytest.approx(values["prudent"] - values[rivals["rival"]])
+    assert rivals["rival"] in rivals["sentence"]
+    assert facts["learnt_from"] + facts["rows"] <= 200
+
+
+def test_a_share_that_leaves_nothing_is_refused(run):
+    code, _, error = run("compare", "log.csv", *ROLES, "--share", 1)
+    assert code == 2
+    assert "--share" in error

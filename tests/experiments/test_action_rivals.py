@@ -15,10 +15,10 @@ from experiments.rivals.actions import (
     PartialVAEImputation,
     PerAction,
 )
-from experiments.rivals.actions.imputation import DRAWS
-from experiments.rivals.actions.linear import Line
 from prudent import Sizes, Training
 from prudent.errors import InputProblem
+from prudent.rivals.imputation import DRAWS
+from prudent.rivals.linear import Line
 
 ACTIONS = 3
 CATEGORICAL = np.array([True, False])

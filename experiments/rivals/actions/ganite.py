@@ -17,17 +17,18 @@ from experiments.rivals.actions.ganite_blocks import (
     Played,
     play,
 )
-from experiments.rivals.actions.imputation import (
+from prudent.errors import Rule, check, is_number, number, whole
+from prudent.networks import quasi_random, use_compilation_cache
+from prudent.rivals import (
     Completed,
+    FittedRival,
     Imputation,
+    LoggedDecisions,
     MeanImputation,
     beside_gaps,
     gap_choices,
     mean_over_completions,
 )
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
-from prudent.errors import Rule, check, is_number, number, whole
-from prudent.networks import quasi_random, use_compilation_cache
 
 CHUNK = 256  # rows priced at once, a fixed number: a price must not depend on the other rows
 HELD_OUT = 7  # one row in seven

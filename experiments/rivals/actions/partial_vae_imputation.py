@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from experiments.rivals.actions.imputation import DRAWS, Completed, Numeric
 from prudent.errors import check, whole
 from prudent.models import FeatureLoss, PartialVAE, Sizes
 from prudent.networks import Members, Training, layout_of, quasi_random, train
+from prudent.rivals import DRAWS, Completed, Numeric
 from prudent.table import Column, Schema
 
 CHUNK = 256  # rows completed at once, a fixed number: completions must not depend on the other rows

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 from prudent.errors import InputProblem, require
+from prudent.rivals import FittedRival, LoggedDecisions
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.actions.designs import ActionAsFeature
-from experiments.rivals.actions.forests import CORES, LEAVES, out_of_bag_error
-from experiments.rivals.actions.imputation import ChainedImputation, mean_over_completions
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 from experiments.rivals.econml_forests import econml_class
+from prudent.rivals import (
+    CORES,
+    LEAVES,
+    ActionAsFeature,
+    ChainedImputation,
+    FittedRival,
+    LoggedDecisions,
+    mean_over_completions,
+    out_of_bag_error,
+)
 
 
 @dataclass(frozen=True)

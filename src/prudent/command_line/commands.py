@@ -125,6 +125,18 @@ Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="The decimal s
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="The encoding of a csv file, e.g. latin-1. Default: UTF-8 or UTF-16.")
 ]
+MemberCount = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Networks to train independently and average. Default: that of the model."),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="The most rounds of training. Default: that of the model, and more where held-out rewards say so.",
+    ),
+]
 ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder that 'prudent fit' made.")]
 Risk = Annotated[
     float | None,
@@ -264,12 +276,7 @@ def fit(
     ] = ModelName.causal,
     propensity: Propensity = None,
     minimize: Minimize = False,
-    members: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Networks to train independently and average. Default: that of the model."
-        ),
-    ] = None,
+    members: MemberCount = None,
     types: Annotated[
         int | None,
         typer.Option(
@@ -296,14 +303,7 @@ def fit(
             "suits held-out rewards; or network alone.",
         ),
     ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="The most rounds of training. Default: that of the model, and more where held-out rewards say so.",
-        ),
-    ] = None,
+    rounds: Rounds = None,
     preset: Annotated[
         PresetName | None,
         typer.Option(metavar="NAME", help=PRESET_HELP),
@@ -538,6 +538,16 @@ def evaluate(
             "then be the log that the model was fitted on. Takes K times as long as the fit.",
         ),
     ] = None,
+    columns: Annotated[
+        bool,
+        typer.Option(
+            "--columns",
+            help="Also say which columns matter: how many decisions change, and what is lost, without each.",
+        ),
+    ] = False,
+    columns_to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw which columns matter to this .svg file.")
+    ] = None,
     completions: CompletionCount = 256,
     search: SearchSteps = None,
     seed: Seed = 0,
@@ -566,8 +576,52 @@ def evaluate(
     )
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)
-    studies = Studies(sensitivity, cross_fit)
+    studies = Studies(sensitivity, cross_fit, columns or columns_to is not None, columns_to)
     evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written, studies)
+
+
+@app.command()
+def compare(
+    log: Table,
+    action: Action,
+    reward: Reward,
+    propensity: Propensity = None,
+    minimize: Minimize = False,
+    ignore: Ignore = None,
+    kind: Kinds = None,
+    kinds: KindsFile = None,
+    missing: Missing = None,
+    not_missing: NotMissing = None,
+    share: Annotated[float, typer.Option(metavar="SHARE", help="The share of the rows to learn from.")] = 0.7,
+    preset: Annotated[
+        PresetName | None, typer.Option(metavar="NAME", help="Settings of prudent, as in 'fit': fast or best.")
+    ] = None,
+    members: MemberCount = None,
+    rounds: Rounds = None,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
+    seed: Seed = 0,
+    json: JsonFile = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Fit prudent, gradient boosting, random forests and ridge regression to a part of a log; judge all by the rest.
+
+    Says whether a simple rival is as good on this table. No model is saved.
+    """
+    from prudent.command_line.against_rivals import ComparisonOptions, compare_with_rivals
+    from prudent.command_line.fitting import ModelOptions
+    from prudent.command_line.log_options import LogOptions
+    from prudent.table import TextFormat
+
+    options = LogOptions(
+        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
+        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
+    )
+    settings = ModelOptions(
+        *(ModelName.causal.value, members, rounds, seed), preset=None if preset is None else preset.value
+    )
+    compare_with_rivals(options, settings, ComparisonOptions(share, confidence, seed), json)
 
 
 @app.command()

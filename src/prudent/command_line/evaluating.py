@@ -7,7 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from prudent.command_line.files import FilesOfACommand, require_json_destination, write_json
+from prudent.command_line.files import (
+    FilesOfACommand,
+    require_file_destination,
+    require_json_destination,
+    write_json,
+    write_text,
+)
 from prudent.command_line.fitting import findings
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
@@ -24,12 +30,13 @@ from prudent.evaluation import (
     Evaluation,
     Interval,
     Student,
+    columns_that_matter,
     cross_fit,
     evaluate,
 )
 from prudent.models import Fitted, load
 from prudent.propensity import ImputedLogistic
-from prudent.show import Facts, Section, confounding_sentence, evaluation_sections, source_sentence
+from prudent.show import Facts, Section, columns_section, confounding_sentence, evaluation_sections, source_sentence
 from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
@@ -69,10 +76,13 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Studies:
-    """What is done beside the evaluation: how wrong its assumptions may be, and models of parts of the log."""
+    """What is done beside the evaluation: how wrong its assumptions may be, models of parts of the log, and which
+    columns matter, drawn to a file where there is one."""
 
     sensitivity: bool = False
     cross_fit: int | None = None
+    columns: bool = False
+    columns_to: Path | None = None
 
 
 def evaluate_model(
@@ -87,7 +97,8 @@ def evaluate_model(
     studies: Studies = Studies(),
 ) -> None:
     require_json_destination(json_file)
-    FilesOfACommand({"--json": json_file}, (log,), (model,)).check()
+    _require_picture_destination(studies)
+    FilesOfACommand({"--json": json_file, "--columns-to": studies.columns_to}, (log,), (model,)).check()
     requests = _requests(policy_options, strategies)
     fitted = load(model)
     frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)))
@@ -114,9 +125,28 @@ def evaluate_model(
     ]
     if studies.sensitivity:
         facts["sensitivity"] = sensitivity_facts(evaluation, judged, options.seed)
+    if studies.columns:
+        matter = columns_that_matter(
+            next(iter(policies.values())), read, confidence=options.confidence, seed=options.seed
+        )
+        facts["columns"] = matter.to_dict()
+        if studies.columns_to is not None:
+            write_text(matter.picture().svg(), studies.columns_to)
     if write_json(facts, json_file):
         return
     _show(facts, options.show_estimators, has_all=json_file is not None)
+
+
+def _require_picture_destination(studies: Studies) -> None:
+    picture = studies.columns_to
+    if studies.columns and studies.cross_fit is not None:
+        raise InputProblem(
+            "--columns asks about the saved model, which --cross-fit does not use; leave one of them out."
+        )
+    if picture is not None:
+        if picture.suffix.lower() != ".svg":
+            raise InputProblem(f"--columns-to draws a picture; '{picture}' must end in .svg.")
+        require_file_destination(picture)
 
 
 # --- what is evaluated ---
@@ -253,7 +283,8 @@ def _sensitivity(facts: Facts) -> list[Section]:
 
 def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
     source = Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",))
-    show([source, *evaluation_sections(facts, estimators), *_sensitivity(facts)])
+    matter = [columns_section(facts["columns"])] if "columns" in facts else []
+    show([source, *evaluation_sections(facts, estimators), *matter, *_sensitivity(facts)])
     more = [] if estimators else ["The same by every estimator: --all-estimators."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:

@@ -1,5 +1,7 @@
 """Honest evaluation on logged data: estimators, intervals, diagnostics, effects and sensitivity."""
 
+from prudent.evaluation.columns_that_matter import ColumnsThatMatter as ColumnsThatMatter
+from prudent.evaluation.columns_that_matter import columns_that_matter as columns_that_matter
 from prudent.evaluation.cross_fitting import CrossFitted as CrossFitted
 from prudent.evaluation.cross_fitting import CrossFittedPolicy as CrossFittedPolicy
 from prudent.evaluation.cross_fitting import cross_fit as cross_fit

@@ -8,6 +8,9 @@ from prudent.show.advice import case_text as case_text
 from prudent.show.console import PlainConsole as PlainConsole
 from prudent.show.console import printable as printable
 from prudent.show.evaluation.bottom_line import bottom_line_sentence as bottom_line_sentence
+from prudent.show.evaluation.columns import columns_picture as columns_picture
+from prudent.show.evaluation.columns import columns_section as columns_section
+from prudent.show.evaluation.columns import columns_text as columns_text
 from prudent.show.evaluation.comparison import difference_table as difference_table
 from prudent.show.evaluation.comparison import estimator_table as estimator_table
 from prudent.show.evaluation.comparison import evaluation_sections as evaluation_sections
@@ -19,6 +22,7 @@ from prudent.show.evaluation.diagnosis import verdict_sentence as verdict_senten
 from prudent.show.evaluation.diagnosis import warning_sentences as warning_sentences
 from prudent.show.evaluation.effects import effects_sections as effects_sections
 from prudent.show.evaluation.effects import effects_text as effects_text
+from prudent.show.evaluation.rivals import rivals_sentence as rivals_sentence
 from prudent.show.evaluation.sensitivity import confounding_sentence as confounding_sentence
 from prudent.show.evaluation.sensitivity import missingness_sentence as missingness_sentence
 from prudent.show.explanation.page import explanation_article as explanation_article

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.actions.designs import Design, Parts
-from experiments.rivals.actions.imputation import (
+from prudent.rivals.designs import Design, Parts
+from prudent.rivals.imputation import (
     Imputation,
     MeanImputation,
     beside_gaps,
     gap_choices,
     mean_over_completions,
 )
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
+from prudent.rivals.rival import FittedRival, LoggedDecisions
 
 LEAVES = (5, 10, 20)
 SMALL_FOREST, FOREST, SMALLEST_FOREST = 60, 300, 100

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rivals.actions.designs import Design, Parts
-from experiments.rivals.actions.forests import LEAVES
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
 from prudent.propensity import single_thread
+from prudent.rivals.designs import Design, Parts
+from prudent.rivals.forests import LEAVES
+from prudent.rivals.rival import FittedRival, LoggedDecisions
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.rivals.actions.designs import Design, Parts, Predictor
-from experiments.rivals.actions.imputation import (
+from prudent.propensity import single_thread
+from prudent.rivals.designs import Design, Parts, Predictor
+from prudent.rivals.imputation import (
     Imputation,
     MeanImputation,
     beside_gaps,
     gap_choices,
     mean_over_completions,
 )
-from experiments.rivals.actions.rival import FittedRival, LoggedDecisions
-from prudent.propensity import single_thread
+from prudent.rivals.rival import FittedRival, LoggedDecisions
 
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Of standardised columns. The least is almost none and only handles collinear columns."""
