@@ -106,8 +106,8 @@ def columns_that_matter(
     )
     found = []
     for name in names:
-        decided = (evaluation.probabilities[policy] for policy in (WHOLE, _label(name)))
-        changed = differing_rows(*decided, log.actions).astype(float)
+        whole, without = evaluation.probabilities[WHOLE], evaluation.probabilities[_label(name)]
+        changed = differing_rows(whole, without, log.actions).astype(float)
         share = as_share(interval.estimates([Terms.mean(changed)], confidence=confidence)[0], len(log), confidence)
         gain = evaluation.difference(WHOLE, _label(name))
         share_known = float(known[log.schema.names.index(name)])
