@@ -13,6 +13,7 @@ from prudent.table.files import read_with_notes as read_with_notes
 from prudent.table.finding import Finding as Finding
 from prudent.table.findings import CODE as CODE
 from prudent.table.findings import log_findings as log_findings
+from prudent.table.frames import Table as Table
 from prudent.table.frames import frame_like as frame_like
 from prudent.table.frames import take_rows as take_rows
 from prudent.table.frames import to_table as to_table
