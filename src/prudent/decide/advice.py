@@ -12,7 +12,7 @@ from prudent.decide.explanation import Explanation, Subject, explain
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
 from prudent.decide.support import Supported, closed_words
-from prudent.show import advice_text, case_text, counted, plain_number, plain_types
+from prudent.show import advice_fragment, advice_text, case_text, counted, plain_number, plain_types
 from prudent.table import ActionLabel, Encoded, frame_like
 
 FEW_COMPLETIONS = 5.0
@@ -179,6 +179,9 @@ class Advice:
 
     def __str__(self) -> str:
         return advice_text(self.summary())
+
+    def _repr_html_(self) -> str:
+        return advice_fragment(self.summary())
 
     def __repr__(self) -> str:
         return f"<advice for {counted(len(self), 'row')} by {self.chooser.strategy!r}>"

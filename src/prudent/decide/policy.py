@@ -1,7 +1,7 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,9 @@ from prudent.decide.pricing import Pricing
 from prudent.decide.search import Search
 from prudent.decide.strategies import MaximumExpectedReward, Strategy
 from prudent.decide.support import Support
-from prudent.errors import InputProblem, Rule, check, instance, number, optional, require, whole
+from prudent.errors import InputProblem, Rule, check, instance, is_number, number, optional, require, whole
 from prudent.networks import MANY_ATTRIBUTES
+from prudent.show import policy_fragment
 from prudent.table import ActionLabel
 
 MOST_COMPLETIONS = 100_000
@@ -87,6 +88,22 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<policy {self.strategy} of {self.fitted!r}>"
+
+    def summary(self) -> dict[str, Any]:
+        """The strategy, the model and every option, in plain values."""
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        costs = "; ".join(f"{label}: {cost:g}" for label, cost in (self.costs or {}).items()) or None
+        shown = {**options, "costs": costs, "search": str(self._search_or_default)}
+        described = {name: value if is_number(value) else value and str(value) for name, value in shown.items()}
+        named = [name for name in described if name not in ("fitted", "strategy")]
+        return {
+            "strategy": repr(self.strategy),
+            "model": repr(self.fitted).strip("<>"),
+            "options": {name: described[name] for name in named},
+        }
+
+    def _repr_html_(self) -> str:
+        return policy_fragment(self.summary())
 
     @property
     def _searchable(self) -> bool:

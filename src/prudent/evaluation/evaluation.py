@@ -15,7 +15,7 @@ from prudent.evaluation.policy_estimates import PolicyEstimates
 from prudent.evaluation.sensitivity.confounding import Confounding, confounding
 from prudent.evaluation.sensitivity.missing_values import ShiftedMissingness, shifted_missingness
 from prudent.models import Fitted
-from prudent.show import evaluation_text
+from prudent.show import evaluation_fragment, evaluation_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +71,6 @@ class Evaluation(PolicyEstimates):
 
     def __str__(self) -> str:
         return evaluation_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return evaluation_fragment(self.to_dict())

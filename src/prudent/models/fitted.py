@@ -12,6 +12,7 @@ from prudent.errors import InputProblem
 from prudent.models.fit_report import FitReport
 from prudent.models.storage import settings_to_json, write_folder
 from prudent.propensity import LoggingPolicy
+from prudent.show import model_fragment, plain_types
 from prudent.table import LABELLED, ActionLabel, Log, Roles, Schema
 
 
@@ -130,6 +131,22 @@ class Fitted:
             "roles": asdict(self.roles),
         }
         write_folder(path, description, self.model, self.fingerprints, self.logging_policy)
+
+    def summary(self) -> dict[str, Any]:
+        """What it learnt from and what the log decided, in plain values. It holds no row."""
+        columns = [{"name": one.name, "kind": one.kind, "shows": one.description} for one in self.schema.columns]
+        return {
+            "model": type(self.settings).__name__,
+            "columns": columns,
+            "actions": list(self.action_labels),
+            "action_name": self.roles.action,
+            "reward_name": self.roles.reward,
+            "minimize": self.minimize,
+            "report": plain_types(self.report),
+        }
+
+    def _repr_html_(self) -> str:
+        return model_fragment(self.summary())
 
     def __repr__(self) -> str:
         return (

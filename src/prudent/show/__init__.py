@@ -39,6 +39,11 @@ from prudent.show.inspection import log_text as log_text
 from prudent.show.json_types import Facts as Facts
 from prudent.show.json_types import plain_number as plain_number
 from prudent.show.json_types import plain_types as plain_types
+from prudent.show.notebook import advice_fragment as advice_fragment
+from prudent.show.notebook import evaluation_fragment as evaluation_fragment
+from prudent.show.notebook import log_fragment as log_fragment
+from prudent.show.notebook import model_fragment as model_fragment
+from prudent.show.notebook import policy_fragment as policy_fragment
 from prudent.show.numbers import Figures as Figures
 from prudent.show.numbers import about_memory as about_memory
 from prudent.show.numbers import about_time as about_time

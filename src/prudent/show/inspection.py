@@ -12,7 +12,7 @@ COLUMNS_PRINTED = 40
 
 
 def inspection_sections(log: Facts) -> Iterator[Section]:
-    yield Section(introduction=(f"{log['table']}: {_size(log)}",))
+    yield Section(introduction=(f"{log['table']}: {size_sentence(log)}",))
     yield Section("Columns", _column_table(log))
     yield _gaps(log)
     yield _actions(log)
@@ -31,15 +31,26 @@ def inspection_sections(log: Facts) -> Iterator[Section]:
 
 def log_text(log: Facts) -> str:
     """What `print(log)` shows: size, columns, actions and notes, never a row."""
+    columns, actions, notes = log_sections(log)
+    assert columns.table is not None
+    assert actions.table is not None
+    described = "\n".join([columns.table.text(), *columns.sentences])
+    remarks = "\n".join(f"- {note}" for note in notes.points)
+    return "\n\n".join(part for part in (size_sentence(log), described, actions.table.text(), remarks) if part)
+
+
+def log_sections(log: Facts) -> list[Section]:
+    """Columns, actions and notes of a log."""
     headings = ("action", "rows", "share", "mean reward")
     actions = TextTable(headings, [_action_cells(action, log["rewarded"], None)[:4] for action in log["actions"]])
     hidden = len(log["columns"]) - COLUMNS_PRINTED
-    columns = _column_table(log, COLUMNS_PRINTED).text() + (f"\n… and {hidden} more columns" if hidden > 0 else "")
-    notes = "\n".join(f"- {note}" for note in log["notes"])
-    return "\n\n".join(part for part in (_size(log), columns, actions.text(), notes) if part)
+    more = (f"… and {hidden} more columns",) if hidden > 0 else ()
+    notes = Section("Notes" if log["notes"] else "", points=tuple(log["notes"]))
+    return [Section("Columns", _column_table(log, COLUMNS_PRINTED), more), Section("Actions", actions), notes]
 
 
-def _size(log: Facts) -> str:
+def size_sentence(log: Facts) -> str:
+    """How many rows, how many of them can be learnt from, and how many columns."""
     described = counted(len(log["columns"]), "column describes", "columns describe")
     return f"{counted(log['rows'], 'row')}, {log['rewarded']:,} with action and reward; {described} the case."
 

@@ -53,6 +53,11 @@ font-variant-numeric:tabular-nums}
 .prudent figure,.prudent tr,.prudent ul{break-inside:avoid}.prudent h2{break-after:avoid}
 .prudent tr.about>*{print-color-adjust:exact}}
 """
+IN_NOTEBOOKS = """
+.prudent.prudent table{color:inherit;margin:0;table-layout:auto}
+.prudent.prudent tbody tr,.prudent.prudent tbody tr:hover{background:none}
+"""
+"""Against what a notebook says of all tables: rows in its own colours, whatever the colour of our text."""
 PAGE_STYLE = """
 @page{size:A4;margin:16mm}
 :root{color-scheme:light dark}
@@ -80,6 +85,11 @@ def document(title: str, body: Node, style: str = "", head: Node = None) -> str:
 
 def style_sheet(css: str) -> Element:
     return htpy.style[Markup(css)]
+
+
+def style_sheet_in_notebooks(css: str = "") -> Element:
+    """The common style and some more, for a part of a page that is not ours."""
+    return style_sheet(STYLE + IN_NOTEBOOKS + css)
 
 
 def article(*parts: Node) -> Element:

@@ -60,9 +60,10 @@ class TextTable:
     def _width(self, column: int) -> int:
         cells = [self.headings[column], *(row[column] for row in self.rows)]
         longest = max(cell_len(line) for cell in cells for line in cell.split("\n"))
-        return min(longest, WORDS_WIDTH) if self._holds_words(column) else longest
+        return min(longest, WORDS_WIDTH) if self.holds_words(column) else longest
 
-    def _holds_words(self, column: int) -> bool:
+    def holds_words(self, column: int) -> bool:
+        """Whether a column holds words, not numbers."""
         return self.headings[column] in self.words if self.words else column == 0
 
     def _only(self, columns: Sequence[int]) -> TextTable:
@@ -79,7 +80,7 @@ class TextTable:
     def _rich(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
         for column, heading in enumerate(self.headings):
-            if self._holds_words(column):
+            if self.holds_words(column):
                 table.add_column(heading, overflow="fold")
             else:
                 table.add_column(heading, justify="right", no_wrap=True)

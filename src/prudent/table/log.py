@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from prudent.errors import InputProblem, check, number, require, whole
+from prudent.show import log_fragment, plain_types
 from prudent.table.cells import as_numbers, stray_count
 from prudent.table.files import TextFormat, read_with_notes
 from prudent.table.frames import Table, frame_like, take_rows, to_table
@@ -76,6 +77,9 @@ class Log:
 
     def __str__(self) -> str:
         return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return log_fragment(plain_types(self.summary()))
 
     @property
     def sign(self) -> float:

@@ -20,7 +20,7 @@ from prudent.show.explanation.text import (
 )
 from prudent.show.json_types import Facts
 from prudent.show.numbers import counted
-from prudent.show.pages import STYLE, article, document, paragraphs, style_sheet, table
+from prudent.show.pages import article, document, paragraphs, style_sheet_in_notebooks, table
 from prudent.show.text import one_line
 
 CAVEAT = (
@@ -38,7 +38,7 @@ def explanations_page(cases: Sequence[Facts]) -> str:
 
 def explanation_fragment(case: Facts) -> str:
     """One case to be shown inside another page, such as a notebook."""
-    return str(htpy.fragment[style_sheet(STYLE), explanation_article(case)])
+    return str(htpy.fragment[style_sheet_in_notebooks(), explanation_article(case)])
 
 
 def explanation_article(case: Facts) -> Element:
