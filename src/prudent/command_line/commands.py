@@ -14,7 +14,6 @@ app = typer.Typer(
     name="prudent",
     help="Learn which action to take from logged decisions whose records have gaps, and be careful about it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -212,8 +211,9 @@ Seed = Annotated[
 def _version(requested: bool) -> bool:
     if requested:
         from prudent import __version__
+        from prudent.command_line.versions import version_lines
 
-        typer.echo(f"prudent {__version__}")
+        typer.echo("\n".join(version_lines(__version__)))
         raise typer.Exit
     return requested
 
@@ -222,7 +222,7 @@ def _version(requested: bool) -> bool:
 def options_of_all_commands(
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback when something goes wrong.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the versions and stop.")
     ] = False,
 ) -> None:
     debugging.on |= debug
