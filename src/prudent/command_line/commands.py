@@ -75,7 +75,14 @@ class IntervalName(StrEnum):
 
 Table = Annotated[Path, typer.Argument(metavar="LOG", help="The logged decisions: a csv, tsv, parquet or arrow file.")]
 Action = Annotated[str, typer.Option(metavar="COL", help="The column with the action that was taken.")]
-Reward = Annotated[str, typer.Option(metavar="COL", help="The column with the outcome, as a number.")]
+Reward = Annotated[
+    str,
+    typer.Option(
+        metavar="COL",
+        help="The column with the outcome, as a number or as yes and no; or a weighted sum, as in "
+        "'survival - 0.1*days'.",
+    ),
+]
 Propensity = Annotated[
     str | None,
     typer.Option(metavar="COL", help="The column with the probability (propensity) of the logged action, if known."),
@@ -380,6 +387,13 @@ def recommend(
         list[str] | None,
         typer.Option(metavar="ACTION=COST", help="The cost of an action, in units of the reward. Repeatable."),
     ] = None,
+    cost_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ACTION=COL",
+            help="A column of TABLE with the cost of an action, where that differs between rows. Repeatable.",
+        ),
+    ] = None,
     doubt: Annotated[
         float,
         typer.Option(
@@ -447,6 +461,7 @@ def recommend(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
         *(search, doubt, noise, tuple(cost or ()), support, min_propensity, min_rows),
         below=below if strategy == StrategyName.at_most else None,
+        cost_columns=tuple(cost_column or ()),
     )
     extras = AdviceOptions(
         *(tuple(keep or ()), explain, explain_to, measure, tuple(measure_cost or ()), guarantee, confidence),

@@ -189,7 +189,7 @@ def _rules(
     roles = fitted.roles
     for name in rules:
         to_table(frame).find(name, "a rule's actions")
-        if name in (roles.action, roles.reward, propensity or roles.propensity):
+        if name in (roles.action, *roles.reward_columns, propensity or roles.propensity):
             raise InputProblem(
                 f"Column '{name}' is part of the logged decisions, which are always evaluated too ('as logged'); "
                 "--rule names a column with what somebody else would have done."

@@ -53,6 +53,15 @@ class PolicyOptions:
     min_propensity: float | None = None
     min_rows: int | None = None
     below: float | None = None
+    cost_columns: tuple[str, ...] = ()
+
+    def row_costs(self) -> dict[str, str] | None:
+        """The columns of costs that differ between cases, by action."""
+        named = [text.rpartition("=") for text in self.cost_columns]
+        for text, (action, _, column) in zip(self.cost_columns, named, strict=True):
+            if not action.strip() or not column.strip():
+                raise InputProblem(f"A column of costs must be written --cost-column ACTION=COL. Got {text!r} instead.")
+        return {action.strip(): column.strip() for action, _, column in named} or None
 
     def chosen_strategy(self) -> Strategy:
         """The strategy; options that do not go together are refused."""

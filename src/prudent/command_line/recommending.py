@@ -74,6 +74,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     FilesOfACommand({"--out": Path(out), "--explain-to": extras.explain_to}, read, (model,)).check()
     _check_explanations(extras.explain_to)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
+    row_costs = options.row_costs()
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
     as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))
@@ -86,7 +87,9 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
         later = fitted.read(read_with_notes(extras.guarantee, extras.written, as_text)[0])
         bounds = guarantee(policy, later, confidence=extras.confidence, seed=options.seed)
         show([Section(sentences=(*bounds.notes, bounds.verdict))], stderr=True)
-    advice = policy.recommend(frame, allowed=options.allowed, guarantee=bounds, measure=costs or extras.measure)
+    advice = policy.recommend(
+        frame, allowed=options.allowed, costs=row_costs, guarantee=bounds, measure=costs or extras.measure
+    )
     show([Section(sentences=advice.notes)], stderr=True)
     write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
     if out != STANDARD_OUTPUT:

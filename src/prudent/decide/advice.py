@@ -220,7 +220,7 @@ class Case:
         """The encoded record with everything that was known when it was decided."""
         advice, row = self.advice, self.row
         return Subject(
-            chooser=advice.chooser,
+            chooser=advice.chooser.for_row(row),
             row=row,
             values=advice.encoded.values[row],
             observed=advice.encoded.observed[row],

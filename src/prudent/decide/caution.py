@@ -36,7 +36,11 @@ class Caution(eqx.Module):
     def net(self, table: PriceTable) -> PriceTable:
         """What strategies choose from: lower bounds less the costs of acting."""
         outcome = self.outcome(table)
-        return replace(outcome, prices=outcome.prices - self.costs[None, :])
+        return replace(outcome, prices=outcome.prices - self.total_costs(table)[None, :])
+
+    def total_costs(self, table: PriceTable) -> Float[Array, " action"]:
+        """What the actions cost in this case: the same in all of them, and what is its own."""
+        return self.costs if table.costs is None else self.costs + table.costs
 
 
 def action_costs(costs: Mapping[ActionLabel, float] | None, labels: tuple[ActionLabel, ...]) -> np.ndarray:

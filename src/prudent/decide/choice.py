@@ -3,7 +3,7 @@
 import enum
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -102,7 +102,8 @@ class Chooser:
     """A strategy with everything its choice depends on, for encoded records.
 
     floor: in internal sign, None where there is none. support: which actions are open to a case, None where all are.
-    seed: of the draws of a stochastic strategy.
+    seed: of the draws of a stochastic strategy. row_costs: what the actions cost in each of the cases that are decided,
+    [row, action]; None where no case has costs of its own.
     """
 
     fitted: FittedModel
@@ -113,6 +114,7 @@ class Chooser:
     fallback: ActionLabel | None
     support: Support | None
     seed: int
+    row_costs: np.ndarray | None = None
 
     @property
     def plausible_set(self) -> PlausibleSet:
@@ -131,6 +133,7 @@ class Chooser:
         parts: list[tuple[list[np.ndarray], Choice, np.ndarray]] = []
         start = 0
         for completions, tables in self.pricing.completed(encoded):
+            tables = self._with_costs(tables, start)
             (scored,) = read_tables([self], tables)
             chunk = slice(start, start + len(tables.prices))
             choice = self.choose(_joined([scored], len(permitted[chunk])), _rows(encoded, chunk), permitted[chunk])
@@ -139,6 +142,24 @@ class Chooser:
         scored, choices, ranges = zip(*parts, strict=True)
         choice = Choice(*(np.concatenate(column) for column in zip(*choices, strict=True)))
         return Decided(_joined(scored, len(permitted)), choice, self.given(choice), *np.concatenate(ranges).T)
+
+    def _with_costs(self, tables: PriceTable, start: int) -> PriceTable:
+        costs = self.costs_of(start + np.arange(len(tables.prices)))
+        return tables if costs is None else eqx.tree_at(lambda t: t.costs, tables, costs, is_leaf=_absent)
+
+    def costs_of(self, rows: np.ndarray) -> Array | None:
+        """The costs of these cases; rows beyond the last are padding."""
+        if self.row_costs is None:
+            return None
+        return jax.device_put(self.row_costs[np.minimum(rows, len(self.row_costs) - 1)])
+
+    def for_row(self, row: int) -> "Chooser":
+        """The same for one case alone, whose costs are then those of every case."""
+        if self.row_costs is None:
+            return self
+        caution = replace(self.caution, costs=self.caution.costs + self.row_costs[row])
+        strategy = self.strategy.bound_to(self.fitted, caution.costs)
+        return replace(self, caution=caution, strategy=strategy, row_costs=None)
 
     def _outcomes(self, completions: Completions, tables: PriceTable, given: np.ndarray) -> np.ndarray:
         """[row, end], NaN where no action is given or the model does not know how single outcomes scatter."""
@@ -231,6 +252,10 @@ class Chooser:
 def score_together(choosers: Sequence[Chooser], encoded: Encoded) -> list[Scored]:
     """What each makes of the same rows; those that complete, price or search alike share that work."""
     return [Scored(*read) for read in read_together(choosers, encoded)]
+
+
+def _absent(leaf: object) -> bool:
+    return leaf is None
 
 
 def _joined(parts: Sequence[list[np.ndarray]], rows: int) -> Scored:

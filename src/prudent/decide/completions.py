@@ -51,6 +51,7 @@ class PriceTable(eqx.Module):
     `examined` is a table of some of the rows, from which the plausible set is known, where the density was not asked of
     all (it is NaN then, except that of x̂).
     `gaps` is the number of cells in which the completions may differ, None where that is not known.
+    `costs` are what the actions cost in this case, where that differs between cases; they are not taken off `prices`.
     """
 
     prices: Float[Array, "completion action"]
@@ -62,6 +63,7 @@ class PriceTable(eqx.Module):
     shift: Float[Array, " action"] | None = None
     examined: "PriceTable | None" = None
     gaps: Float[Array, ""] | None = None
+    costs: Float[Array, " action"] | None = None
 
     @property
     def with_density(self) -> "PriceTable":

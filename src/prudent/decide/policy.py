@@ -1,7 +1,7 @@
 """Policy: a fitted model and a strategy, ready to be asked about new cases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from prudent.decide.model import FittedModel, HasDensity
 from prudent.decide.permission import Allowed, allowed_actions
 from prudent.decide.plausible_set import PlausibleSet
 from prudent.decide.pricing import Pricing
+from prudent.decide.row_costs import row_costs
 from prudent.decide.search import Search
 from prudent.decide.strategies import MaximumExpectedReward, Strategy
 from prudent.decide.support import Support
@@ -158,6 +159,7 @@ class Policy:
         self,
         frame: Any,
         allowed: Allowed = None,
+        costs: Mapping[ActionLabel, str] | None = None,
         guarantee: LowerBounds | None = None,
         measure: bool | Mapping[str, float] = False,
     ) -> Advice:
@@ -165,6 +167,8 @@ class Policy:
 
         allowed: restricts the actions per row: the name of a column that lists labels separated by ';' (empty: any),
             one collection of labels per row, or a function from a row (column names to cells) to such a collection.
+        costs: what an action costs where that differs between cases: the name of a column of the frame by label, in
+            reward units, and in addition to the policy's own costs.
         guarantee: adds a lower bound on the reward of each recommended action, see `prudent.guarantee`.
         measure: adds which gap is most worth filling before deciding, and its value in reward units; a mapping gives
             what measuring a column costs.
@@ -173,13 +177,16 @@ class Policy:
         if not len(encoded.flags):
             raise InputProblem("The table of cases has no rows; give at least one case to recommend for.")
         permitted = allowed_actions(frame, allowed, self.fitted.action_labels, len(encoded.flags))
-        advice = Advice.of(self.chooser, frame, encoded, permitted)
+        own = row_costs(frame, costs, self.fitted.action_labels)
+        advice = Advice.of(replace(self.chooser, row_costs=own), frame, encoded, permitted)
         if guarantee is not None:
             made_for_this = getattr(guarantee, "policy", None) is self
             must = "be made for this policy: prudent.guarantee(policy, log)"
             require(made_for_this, "recommend", "guarantee", must, guarantee)
+            without = "be left out where costs differ between cases: it holds for the policy without them"
+            require(costs is None, "recommend", "guarantee", without, guarantee)
             advice = advice.with_guarantee(guarantee)
         if measure is not False:
-            costs = measure if isinstance(measure, Mapping) else None
-            advice = advice.with_measurements(value_of_measuring(self, encoded, costs, scored=advice.scored))
+            prices = measure if isinstance(measure, Mapping) else None
+            advice = advice.with_measurements(value_of_measuring(advice, encoded, prices, scored=advice.scored))
         return advice

@@ -339,6 +339,7 @@ class AtMost(Strategy):
     def disaster(self, table: PriceTable) -> Float[Array, " action"]:
         """The probability of a disaster, of every action."""
         prices = table.prices if self.costs is None else table.prices + self.costs[None, :]
+        prices = prices if table.costs is None else prices + table.costs[None, :]
         scale = jnp.zeros_like(prices) if table.noise is None else table.noise
         scale = jnp.maximum(scale, 1e-6)
         score = normal_score(jnp.float32(self.threshold), prices, scale, table.log_weights)

@@ -18,7 +18,7 @@ from prudent.models.similarity import SPVAE
 from prudent.models.storage import filled
 from prudent.networks import Training, use_compilation_cache
 from prudent.propensity import PROPENSITIES, LoggingPolicy
-from prudent.table import ActionLabel, Roles, Schema, label_text
+from prudent.table import ActionLabel, Roles, Schema, label_text, weighted_sum
 
 SETTINGS: dict[str, Callable[..., Any]] = {cls.stored_as: cls for cls in (CausalPVAE, SPVAE, CPVAE)}
 
@@ -75,7 +75,8 @@ def _report(stored: Any) -> FitReport:
 def _roles(stored: Any) -> Roles:
     roles = Roles(**stored)
     names = isinstance(roles.action, str) and isinstance(roles.reward, str) and isinstance(roles.propensity, str | None)
-    if not names:
+    texts = all(isinstance(name, str) for name in roles.parts)
+    if not names or not texts or (roles.parts and set(roles.parts) != set(weighted_sum(roles.reward).columns)):
         raise ValueError("a name of the log's columns")
     return roles
 

@@ -39,3 +39,4 @@ from prudent.table.role_columns import read_numbers as read_numbers
 from prudent.table.schema import Encoded as Encoded
 from prudent.table.schema import Schema as Schema
 from prudent.table.separated import Faithful as Faithful
+from prudent.table.weighted_reward import weighted_sum as weighted_sum

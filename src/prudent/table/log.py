@@ -18,6 +18,7 @@ from prudent.table.kind_overrides import KindOverride, labelled_columns
 from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
 from prudent.table.missing_values import EVERY_COLUMN, Missing, missing_by_column, several_texts
 from prudent.table.odd_cells import read_both
+from prudent.table.rewards import read_role_numbers
 from prudent.table.role_columns import (
     ActionLabel,
     Roles,
@@ -26,10 +27,10 @@ from prudent.table.role_columns import (
     label_actions,
     read_actions,
     read_propensities,
-    read_role_numbers,
 )
 from prudent.table.schema import Encoded, Schema
 from prudent.table.separated import Faithful
+from prudent.table.weighted_reward import Weights, as_text
 
 _SPLIT_RULES = {"share": number(0, 1, "()"), "seed": whole()}
 _ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions")
@@ -97,7 +98,7 @@ class Log:
         frame: Any,
         *,
         action: str,
-        reward: str,
+        reward: str | Weights,
         propensity: str | None = None,
         kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
@@ -109,6 +110,7 @@ class Log:
     ) -> "Log":
         """A log of a pandas, polars or pyarrow frame.
 
+        `reward` is a column or a weighted sum, as in "survival - 0.1*days" or {"survival": 1, "days": -0.1}.
         `missing` declares values to be gaps, such as 999: for all columns, as in [999], or by column or pattern, as in
         {"age": 999}; `not_missing` declares texts to be values that look like gaps, as in {"arm": "None"}. With
         `schema` and `action_labels` of a model, the table is read as the model's log was.
@@ -118,8 +120,8 @@ class Log:
         >>> len(log), log.action_labels, log.observed[:, 0].tolist()
         (4, ('high', 'low'), [True, True, False, True])
         """
-        table = to_table(frame)
-        Roles(action, reward, propensity).check(table, fewest_rows=2 if schema is None else 1)
+        table, reward = to_table(frame), as_text(reward)
+        Roles.of(action, reward, propensity, table).check(table, fewest_rows=2 if schema is None else 1)
         table = table.with_missing(missing_by_column(missing, table), missing_by_column(not_missing, table))
         roles = Roles.of(action, reward, propensity, table)
         cells, notes = read_actions(table, action, action_labels or ())
@@ -213,7 +215,7 @@ def read_log(
     path: str | PathLike[str],
     *,
     action: str,
-    reward: str,
+    reward: str | Weights,
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -240,7 +242,7 @@ def _gap_notes(table: Table, ignored: Sequence[str], roles: Roles) -> list[str]:
         found = marks_in(source, table.kept.get(name, ()))
         if found:
             cells = table.cells(name)
-            numbers = name in (roles.reward, roles.propensity) or stray_count(cells, as_numbers(cells)) == 0
+            numbers = name in (*roles.reward_columns, roles.propensity) or stray_count(cells, as_numbers(cells)) == 0
             marks[not numbers or name == roles.action][name] = found
     return [note for may_be in (True, False) for note in gap_mark_notes(marks[may_be], may_be_values=may_be)]
 

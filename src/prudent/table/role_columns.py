@@ -9,45 +9,52 @@ import polars as pl
 from prudent.errors import InputProblem
 from prudent.table.cells import as_labels, as_numbers, label_text, natural_order, row_name, stray_count
 from prudent.table.columns import Column
-from prudent.table.extremes import usual_range
 from prudent.table.frames import Table
 from prudent.table.missing_codes import MissingCode, missing_codes
 from prudent.table.number_texts import best_reading
-from prudent.table.odd_cells import OddCells, odd_cells_problem, read_both
-from prudent.table.reading_notes import number_notes, spelling_notes
+from prudent.table.odd_cells import OddCells, odd_cells_problem
+from prudent.table.reading_notes import spelling_notes
 from prudent.table.spellings import by_number, one_spelling, positions
+from prudent.table.weighted_reward import is_sum, weighted_sum
 
 ActionLabel = str | int | float | bool
 
 MOST_ACTIONS = 200
-LARGEST_REWARD = 1e30
 
 
 @dataclass(frozen=True)
 class Roles:
     """Which columns hold the action, the reward and, if any, the logged probability of the action.
 
-    `missing` are pairs of such a column and a value in it that was declared to be a gap.
+    `missing` are pairs of such a column and a value in it that was declared to be a gap. `parts` are the columns of a
+    reward that is a weighted sum, such as "survival - 0.1*days".
     """
 
     action: str = "action"
     reward: str = "reward"
     propensity: str | None = None
     missing: tuple[tuple[str, str], ...] = ()
+    parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "missing", tuple((str(name), str(value)) for name, value in self.missing))
 
     @staticmethod
     def of(action: str, reward: str, propensity: str | None, table: Table) -> "Roles":
         """With the values that the table declares to be gaps."""
-        roles = Roles(action, reward, propensity)
+        roles = Roles(action, reward, propensity, parts=_parts(reward, table))
         pairs = [(name, value) for name in roles.names for value in table.missing.get(name, ())]
         return replace(roles, missing=tuple(pairs))
 
     @property
     def names(self) -> list[str]:
-        return [self.action, self.reward] + ([] if self.propensity is None else [self.propensity])
+        return [self.action, *self.reward_columns] + ([] if self.propensity is None else [self.propensity])
+
+    @property
+    def reward_columns(self) -> tuple[str, ...]:
+        """The column of the reward, or those that it is the sum of."""
+        return self.parts or (self.reward,)
 
     def missing_values(self) -> dict[str, list[str]]:
         """The values declared to be gaps, by column."""
@@ -55,7 +62,9 @@ class Roles:
 
     def check(self, table: Table, fewest_rows: int) -> None:
         """Refuse a table without these columns, one column in two roles, or too few rows."""
-        roles = dict(zip(("action", "reward", "propensity"), self.names, strict=False))
+        reward = f"part '{{}}' of the reward '{self.reward}'" if self.parts else "reward"
+        roles = {"action": self.action} | {reward.format(name): name for name in self.reward_columns}
+        roles |= {} if self.propensity is None else {"propensity": self.propensity}
         for role, name in roles.items():
             table.find(name, f"the {role}")
             shared = [other for other, column in roles.items() if column == name and other != role]
@@ -68,10 +77,18 @@ class Roles:
             )
 
 
+def _parts(reward: str, table: Table) -> tuple[str, ...]:
+    """The columns of a weighted sum; none where the text is the name of a column, or is not meant as a sum."""
+    if reward in table.names or not is_sum(reward):
+        return ()
+    columns = weighted_sum(reward).columns
+    return columns if set(columns) & set(table.names) else ()
+
+
 def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
     """A column of numbers as float64, NaN in gaps; true and false are 1 and 0."""
     cells = table.cells(name)
-    numbers = as_numbers(cells, _reading(cells))
+    numbers = as_numbers(cells, reading_of(cells))
     strays = stray_count(cells, numbers)
     if strays == 0:
         return numbers.fill_null(np.nan).to_numpy()
@@ -84,64 +101,24 @@ def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
     )
 
 
-def _reading(cells: pl.Series) -> str:
+def reading_of(cells: pl.Series) -> str:
+    """How the texts of a column write decimals."""
     return best_reading(cells) if cells.dtype == pl.String else ""
-
-
-def read_role_numbers(table: Table, roles: Roles) -> tuple[np.ndarray, list[str]]:
-    """The rewards and notes on them, as `read_rewards`; odd cells of the propensity are found along with theirs."""
-    propensity = roles.propensity
-    return read_both(
-        lambda: read_rewards(table, roles.reward),
-        lambda: None if propensity is None else read_numbers(table, propensity, "propensity"),
-    )[0]
-
-
-def read_rewards(table: Table, name: str) -> tuple[np.ndarray, list[str]]:
-    """The rewards as the user wrote them, NaN where there is none, and notes."""
-    numbers = read_numbers(table, name, "reward")
-    cells = table.cells(name)
-    infinite = int(np.isinf(numbers).sum())
-    codes = [code.sentence for code in _codes(cells)]
-    notes = [note.sentence for note in number_notes(name, cells, _reading(cells))] + codes
-    notes += [f"Reward '{name}' is infinite in {count_rows(infinite)}: treated as missing."] if infinite else []
-    finite = np.where(np.isfinite(numbers), numbers, np.nan)
-    absurd = np.abs(finite) > LARGEST_REWARD
-    if absurd.any():
-        row = int(np.argmax(absurd))
-        raise InputProblem(
-            f"Reward column '{name}' holds {finite[row]:g} in {row_name(row)}, and rewards beyond {LARGEST_REWARD:g} "
-            "cannot be computed with; correct or empty the cell, or use a larger unit."
-        )
-    if not np.isfinite(finite).any():
-        raise InputProblem(f"Reward column '{name}' has no number in any row; a log needs rows with known rewards.")
-    return finite, notes + ([] if codes else _extreme_rewards(name, finite[np.isfinite(finite)]))
-
-
-def _extreme_rewards(name: str, rewards: np.ndarray) -> list[str]:
-    low, high = usual_range(rewards)
-    extreme = rewards[(rewards < low) | (rewards > high)]
-    if not len(extreme):
-        return []
-    return [
-        f"Reward '{name}' is far from all others ({low:.6g} to {high:.6g}) in {count_rows(len(extreme))}, such as "
-        f"{extreme[0]:.6g}: a fit counts it as the end of that range, widened by its width, but an evaluation in full. "
-        "Correct or empty such cells."
-    ]
 
 
 def role_codes(table: Table, roles: Roles) -> list[MissingCode]:
     """Codes for gaps among the rewards and the actions that are numbers."""
-    columns = [table.cells(name) for name in (roles.action, roles.reward)]
+    columns = [table.cells(name) for name in (roles.action, *roles.reward_columns)]
     numeric = [cells for cells in columns if cells.dtype != pl.Boolean and not cells.dtype.is_temporal()]
-    return [code for cells in numeric for code in _codes(cells)]
+    return [code for cells in numeric for code in codes_among(cells)]
 
 
-def _codes(cells: pl.Series) -> list[MissingCode]:
-    numbers = as_numbers(cells, _reading(cells))
-    return (
-        [] if stray_count(cells, numbers) else missing_codes(Column(cells.name, "real", reading=_reading(cells)), cells)
-    )
+def codes_among(cells: pl.Series) -> list[MissingCode]:
+    """Codes for gaps among the numbers of a column."""
+    reading = reading_of(cells)
+    if stray_count(cells, as_numbers(cells, reading)):
+        return []
+    return missing_codes(Column(cells.name, "real", reading=reading), cells)
 
 
 def read_propensities(table: Table, name: str, actions: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -186,13 +163,13 @@ def read_actions(table: Table, name: str, labels: Iterable[ActionLabel] = ()) ->
     if cells.dtype == pl.Boolean:
         return cells, []
     if not cells.dtype.is_float():
-        return cells, [code.sentence for code in _codes(cells)]
+        return cells, [code.sentence for code in codes_among(cells)]
     cells = cells.set(cells.is_infinite().fill_null(False), None)
     if bool((cells == cells.round()).all()) and not bool((cells.abs() > 2**53).any()):
         cells = cells.cast(pl.Int64)
-        return cells, [code.sentence for code in _codes(cells)]
+        return cells, [code.sentence for code in codes_among(cells)]
     _refuse_a_measurement(cells)
-    return cells, [code.sentence for code in _codes(cells)]
+    return cells, [code.sentence for code in codes_among(cells)]
 
 
 def _refuse_a_measurement(cells: pl.Series) -> None:

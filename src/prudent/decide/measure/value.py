@@ -193,25 +193,34 @@ def _valued(chooser: Chooser, encoded: Encoded, scored: Scored | None) -> Iterat
     done = 0
     for values, observed in wider.chunks(encoded, "value of measuring"):
         at = np.minimum(done + np.arange(len(values)), len(searched) - 1)
-        now = jnp.asarray(searched[at]), jnp.asarray(is_open[at])
+        costs = chooser.costs_of(at)
+        costs = jnp.zeros(is_open[at].shape) if costs is None else costs  # so that there is one program for both
+        now = jnp.asarray(searched[at]), jnp.asarray(is_open[at]), costs
         yield _program(pricing.model, asked, values, observed, *now, wider.uniforms)
         done += len(values)
 
 
 @compiled
 def _program(
-    model: Model, asked: _Asked, values: Array, observed: Array, searched: Array, is_open: Array, uniforms: Array
+    model: Model,
+    asked: _Asked,
+    values: Array,
+    observed: Array,
+    searched: Array,
+    is_open: Array,
+    costs: Array,
+    uniforms: Array,
 ) -> _Valued:
-    def one(values: Array, observed: Array, searched: Array, is_open: Array) -> _Valued:
+    def one(values: Array, observed: Array, searched: Array, is_open: Array, costs: Array) -> _Valued:
         completions, table = price_draws(model, values, observed, uniforms, False)
-        net = asked.caution.net(table)
+        net = asked.caution.net(replace(table, costs=costs))
         # an action that is not open never pays, whatever is found
         prices = jnp.where(is_open[None, :], net.prices, jnp.min(net.prices))
         draws = Draws(completions.values[1:], PriceTable(prices[1:], net.log_weights[1:], net.log_density[1:]))
         gains = record_gains(draws, asked.attributes, asked.strategy, asked.plausible, searched)
         return _Valued(gains, draws.values, draws.weights)
 
-    return jax.vmap(one)(values, observed, searched, is_open)
+    return jax.vmap(one)(values, observed, searched, is_open, costs)
 
 
 def _attributes(schema: Schema) -> Attributes:
