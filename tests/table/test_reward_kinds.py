@@ -149,3 +149,14 @@ def test_the_command_line_reads_sums(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "prudent fit" in printed
     assert main(["inspect", str(path), "--action", "dose", "--reward", "survival - days"]) == 2
     assert "'days'" in capsys.readouterr().err
+
+
+# --- doses ---
+
+
+@pytest.mark.parametrize(("doses", "said"), [((0, 5, 10), True), ((0, 5), False), (("none", "half", "full"), False)])
+def test_inspect_says_that_actions_are_numbers(doses: tuple[Any, ...], said: bool, tmp_path: Path, capsys: Any):
+    path = tmp_path / "doses.csv"
+    pl.DataFrame(table(200, dose=[doses[row % len(doses)] for row in range(200)])).write_csv(path)
+    assert main(["inspect", str(path), "--action", "dose", "--reward", "survival"]) == 0
+    assert ("--not-ordered" in capsys.readouterr().out) == said

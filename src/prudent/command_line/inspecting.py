@@ -7,7 +7,7 @@ from prudent.command_line.files import FilesOfACommand, require_json_destination
 from prudent.command_line.log_options import LogOptions
 from prudent.command_line.screen import show
 from prudent.errors import InputProblem
-from prudent.models import PRESETS, CausalPVAE, estimate_costs, require_fittable, reward_scale
+from prudent.models import PRESETS, CausalPVAE, estimate_costs, may_be_ordered, require_fittable, reward_scale
 from prudent.progress import working
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
@@ -62,6 +62,7 @@ def inspection_facts(options: LogOptions) -> Facts:
             "distinct_patterns": gaps.distinct_patterns,
             "common": [{"missing": [names[i] for i in missing], "rows": rows} for missing, rows in gaps.common],
         },
+        "may_be_ordered": may_be_ordered(log),
         "overlap": overlap,
         "odd_cells": [plain_types(cells) for found in odd for cells in found.columns],
         "findings": [plain_types(finding) for finding in findings],

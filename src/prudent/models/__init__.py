@@ -4,6 +4,7 @@
 """
 
 from prudent.models.causal import CausalPVAE as CausalPVAE
+from prudent.models.causal import may_be_ordered as may_be_ordered
 from prudent.models.conditional import CPVAE as CPVAE
 from prudent.models.cost_estimate import Cost as Cost
 from prudent.models.cost_estimate import Costs as Costs

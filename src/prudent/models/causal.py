@@ -18,7 +18,15 @@ from prudent.models import partial_vae
 from prudent.models.averaging import FEWEST_AVERAGED, PriceAverage, fit_average, fit_beside, neighbours_alike
 from prudent.models.case_types import TypedModel, calibrated, first_profiles
 from prudent.models.causal_graph import CausalGraphModel
-from prudent.models.fit_report import ALIKE, GAPS_SPEAK, active_latents, fit_report, longer_in_words, shares_in_words
+from prudent.models.fit_report import (
+    ALIKE,
+    GAPS_SPEAK,
+    NOT_ALIKE,
+    active_latents,
+    fit_report,
+    longer_in_words,
+    shares_in_words,
+)
 from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.partial_vae import PartialVAE, log_mean
@@ -139,6 +147,12 @@ class CausalModel(CausalGraphModel):
 
 def _texts(labels: tuple[ActionLabel, ...]) -> list[ActionLabel]:
     return [label for label in labels if isinstance(label, bool) or not isinstance(label, (int, float))]
+
+
+def may_be_ordered(log: Log) -> bool:
+    """Whether a fit looks if neighbouring actions are alike: three numbers or more, with enough rewards to tell."""
+    enough = log.rewarded.sum() >= FEWEST_AVERAGED
+    return bool(enough) and len(log.action_labels) > 2 and not _texts(log.action_labels)
 
 
 def _require_numbers(labels: tuple[ActionLabel, ...]) -> None:
@@ -265,11 +279,11 @@ class CausalPVAE:
         """The settings with what the log decides about them: whether actions are ordered."""
         if self.ordered is not None:
             return self, ()
-        rewarded, actions = np.flatnonzero(log.rewarded), len(log.action_labels)
-        if self.types > 1 or actions < 3 or _texts(log.action_labels) or len(rewarded) < FEWEST_AVERAGED:
+        if self.types > 1 or not may_be_ordered(log):
             return replace(self, ordered=False), ()
+        rewarded, actions = np.flatnonzero(log.rewarded), len(log.action_labels)
         alike = neighbours_alike(layout_of(log.schema), prepared.columns, rewarded, actions, seed)
-        return replace(self, ordered=alike), (ALIKE,) if alike else ()
+        return replace(self, ordered=alike), (ALIKE if alike else NOT_ALIKE,)
 
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
         """Types start from a first guess of their rewards."""

@@ -32,6 +32,10 @@ class FitReport:
 
 GAPS_SPEAK = "Which cells are missing helps to predict rewards, so the Gaussian process reads that, too."
 ALIKE = "The actions are numbers, and neighbouring ones are taken to be alike: rewards that were left out say so."
+NOT_ALIKE = (
+    "The actions are numbers, but rewards that were left out do not say that neighbouring ones are alike, so each is "
+    "learnt by itself; --ordered (ordered=True) takes them to be alike."
+)
 
 
 def longer_in_words(rounds: int, usual: int) -> list[str]:

@@ -9,6 +9,10 @@ from prudent.show.tables import TextTable
 
 NAMES_SHOWN = 6
 COLUMNS_PRINTED = 40
+ORDERED = (
+    "The actions are numbers: a fit looks whether neighbouring ones have similar rewards, as doses do. --ordered says "
+    "that they do, --not-ordered that they are codes."
+)
 
 
 def inspection_sections(log: Facts) -> Iterator[Section]:
@@ -98,16 +102,17 @@ def _names(names: Sequence[str]) -> str:
 def _actions(log: Facts) -> Section:
     overlap = {} if log["overlap"] is None else {str(action["action"]): action for action in log["overlap"]["actions"]}
     title = f"Actions ('{log['action']}'), by '{log['reward']}' ({'lower' if log['minimize'] else 'higher'} is better)"
+    ordered = (ORDERED,) if log["may_be_ordered"] else ()
     headings = ("action", "rows", "share", "mean reward", "smallest\npropensity", "effective\nsample size")
     rows = [_action_cells(action, log["rewarded"], overlap.get(str(action["label"]))) for action in log["actions"]]
     if not overlap:
-        return Section(title, TextTable(headings[:4], [row[:4] for row in rows]))
+        return Section(title, TextTable(headings[:4], [row[:4] for row in rows]), ordered)
     rows_of = "the rows that got it, as logged" if log["propensity"] else "all rows, estimated"
     sentence = (
         f"smallest propensity: the smallest probability of the action over {rows_of}. effective sample size: how many "
         "equally likely rows are as informative as the rows that got it."
     )
-    return Section(title, TextTable(headings, rows), (sentence,))
+    return Section(title, TextTable(headings, rows), (*ordered, sentence))
 
 
 def _action_cells(action: Facts, rewarded: int, overlap: Facts | None) -> list[str]:
