@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -54,10 +54,11 @@ def test_a_logged_model_is_loaded_from_its_run(fitted_models: Any, cases: Any, t
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     try:
-        with mlflow.start_run():
-            logged = log_model(fitted_models["causal"].policy(completions=COMPLETIONS))
+        mlflow.start_run()
+        logged = log_model(fitted_models["causal"].policy(completions=COMPLETIONS))
         served = mlflow.pyfunc.load_model(logged.model_uri)
     finally:
+        mlflow.end_run()
         mlflow.set_tracking_uri(before)
     assert (
         list(served.predict(cases)["action"])
@@ -73,7 +74,7 @@ def test_what_cannot_be_saved_or_was_damaged_is_refused(fitted_models: Any, tmp_
     with pytest.raises(prudent.InputProblem, match="Own"):
         save_model(fitted_models["causal"].policy(Own()), tmp_path / "own")
     with pytest.raises(prudent.InputProblem, match="str"):
-        save_model("model", tmp_path / "text")
+        save_model(cast(Any, "model"), tmp_path / "text")
     stored = described(fitted_models["causal"].policy())
     with pytest.raises(prudent.InputProblem, match="damaged"):
         policy_from({**stored, "strategy": "os.system"}, fitted_models["causal"])

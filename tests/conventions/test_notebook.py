@@ -71,8 +71,12 @@ def test_a_log_and_its_evaluation_escape_every_text():
 def test_models_and_what_they_say_are_displayed(kind: str, fitted_models: Any, cases: Any):
     fitted = fitted_models["causal"]
     policy = fitted.policy(prudent.TailAverse(0.2), completions=COMPLETIONS, costs={"low": 0.25})
-    advice = policy.recommend(cases) if kind in ("advice", "explanation") else None
-    shown = {"fitted": fitted, "policy": policy, "advice": advice}
-    page = displayed(shown[kind] if kind != "explanation" else advice[2].explain())
+    make = {
+        "fitted": lambda: fitted,
+        "policy": lambda: policy,
+        "advice": lambda: policy.recommend(cases),
+        "explanation": lambda: policy.recommend(cases)[2].explain(),
+    }
+    page = displayed(make[kind]())
     expected = {"fitted": "pressure", "policy": "low: 0.25", "advice": "dose", "explanation": "pressure"}
     assert expected[kind] in page.texts

@@ -48,8 +48,8 @@ def routed() -> Iterator[None]:
 
 def test_rewards_are_routed_through_a_pipeline_and_a_search_over_caution(routed: None):
     X, y, rewards = decisions()
-    face = PolicyClassifier(LinesOf(), completions=8)
-    face = face.set_fit_request(rewards=True).set_score_request(rewards=True)
+    face: Any = PolicyClassifier(LinesOf(), completions=8)  # scikit-learn adds its requests when the class is made
+    face.set_fit_request(rewards=True).set_score_request(rewards=True)
     cautions = [prudent.MaximumExpectedReward(), prudent.TailAverse(risk=0.2)]
     pipeline = make_pipeline(StandardScaler(), face)
     search = GridSearchCV(pipeline, {"policyclassifier__strategy": cautions}, cv=2)
@@ -101,7 +101,7 @@ def test_labels_keep_their_type_and_spelling(labels: list[Any]):
 
 def test_frames_with_text_days_and_gaps_are_learnt_from_by_one_of_our_models(frame: Any, cases: Any):
     known = frame.drop(columns=["dose", "outcome"])
-    face = PolicyClassifier(small_settings("causal", prices="network"), kinds=KINDS, completions=64)
+    face: Any = PolicyClassifier(small_settings("causal", prices="network"), kinds=KINDS, completions=64)
     face.fit(known, frame["dose"], rewards=frame["outcome"])
     assert face.feature_names_in_.tolist() == list(known.columns)
     given = face.predict(cases)

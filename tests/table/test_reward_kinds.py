@@ -14,7 +14,7 @@ from prudent.table import weighted_sum
 from prudent.table.weighted_reward import as_text
 
 
-def table(rows: int = 40, **changed: Any) -> dict[str, list[Any]]:
+def table(rows: int = 40, /, **changed: Any) -> dict[str, list[Any]]:
     random = np.random.default_rng(0)
     columns = {
         "age": random.normal(60, 9, rows).round(1).tolist(),

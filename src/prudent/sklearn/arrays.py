@@ -18,10 +18,8 @@ def features(estimator: BaseEstimator, given: Any, reset: bool) -> Table:
     """The columns of X; with `reset` their number and names become those of the estimator, else they must be those."""
     is_frame = nw.dependencies.is_into_dataframe(given)
     if not is_frame:
-        least = 2 if reset else 1
-        given = check_array(
-            given, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least, estimator=estimator
-        )
+        as_it_is: Any = {"dtype": None, "ensure_all_finite": "allow-nan"}
+        given = check_array(given, ensure_min_samples=2 if reset else 1, estimator=estimator, **as_it_is)
     validate_data(estimator, given, reset=reset, skip_check_array=True)
     if is_frame:
         return to_table(given)

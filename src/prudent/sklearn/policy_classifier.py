@@ -96,7 +96,9 @@ class PolicyClassifier(ClassifierMixin, BaseEstimator):
             every = np.tile(classes, known.rows)
             right = (every == np.repeat(taken, len(classes))).astype(float)
             table, roles = _with_roles(repeated(known, len(classes)), every, right)
-        log = Log.from_frame(table, **roles, kinds=self.kinds, missing=self.missing, minimize=self._minimize)
+        action, reward = roles
+        options = {"kinds": self.kinds, "missing": self.missing, "minimize": self._minimize}
+        log = Log.from_frame(table, action=action, reward=reward, **options)
         model = CausalPVAE() if self.model is None else self.model
         self.fitted_ = model.fit(log, seed=self.random_state, progress=None if self.verbose else False)
         # the log leaves out labels that never have a reward, and spells each in one way
@@ -184,11 +186,11 @@ def _texts(labels: np.ndarray) -> list[str]:
     return ["" if label is None else label_text(label) for label in labels.tolist()]
 
 
-def _with_roles(known: Table, taken: np.ndarray, rewards: np.ndarray) -> tuple[Table, dict[str, str]]:
-    """The table with a column for the actions and one for the rewards, and which they are."""
+def _with_roles(known: Table, taken: np.ndarray, rewards: np.ndarray) -> tuple[Table, tuple[str, str]]:
+    """The table with a column for the actions and one for the rewards, and their names."""
     action, reward = _free("action", known), _free("reward", known)
     sources = {**known.sources, action: taken, reward: rewards}
-    return replace(known, names=(*known.names, action, reward), sources=sources), {"action": action, "reward": reward}
+    return replace(known, names=(*known.names, action, reward), sources=sources), (action, reward)
 
 
 def _free(name: str, table: Table) -> str:
