@@ -117,7 +117,9 @@ def test_a_column_of_that_name_goes_first():
     [
         ("survival - 0.1*days", "days"),
         ("survival - dose", "dose"),
-        ("surviva - 0.1*`days in war`", "surviva - 0.1"),
+        ("surviva - 0.1*`days in war`", "'surviva'"),
+        ("days-in-ward", "Did you mean 'days in ward'"),
+        ("days-in-ward!", "Did you mean 'days in ward'"),
         ({"survival": 0}, "survival"),
         ({}, "reward"),
     ],

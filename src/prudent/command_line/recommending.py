@@ -75,6 +75,11 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     _check_explanations(extras.explain_to)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     row_costs = options.row_costs()
+    if row_costs is not None and extras.guarantee is not None:
+        raise InputProblem(
+            "--guarantee holds for the policy without costs that differ between rows; leave --cost-column or "
+            "--guarantee out."
+        )
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
     as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))

@@ -183,8 +183,11 @@ class Policy:
             made_for_this = getattr(guarantee, "policy", None) is self
             must = "be made for this policy: prudent.guarantee(policy, log)"
             require(made_for_this, "recommend", "guarantee", must, guarantee)
-            without = "be left out where costs differ between cases: it holds for the policy without them"
-            require(costs is None, "recommend", "guarantee", without, guarantee)
+            if costs is not None:
+                raise InputProblem(
+                    "A guarantee holds for the policy without costs that differ between cases; leave 'costs' or "
+                    "'guarantee' out."
+                )
             advice = advice.with_guarantee(guarantee)
         if measure is not False:
             prices = measure if isinstance(measure, Mapping) else None

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from prudent.errors import InputProblem
-from prudent.table.cells import as_labels, as_numbers, label_text, natural_order, row_name, stray_count
+from prudent.table.cells import as_labels, as_numbers, closest_name, label_text, natural_order, row_name, stray_count
 from prudent.table.columns import Column
 from prudent.table.frames import Table
 from prudent.table.missing_codes import MissingCode, missing_codes
@@ -81,8 +81,14 @@ def _parts(reward: str, table: Table) -> tuple[str, ...]:
     """The columns of a weighted sum; none where the text is the name of a column, or is not meant as a sum."""
     if reward in table.names or not is_sum(reward):
         return ()
-    columns = weighted_sum(reward).columns
-    return columns if set(columns) & set(table.names) else ()
+    misspelled = closest_name(reward, table.names) is not None
+    try:
+        columns = weighted_sum(reward).columns
+    except InputProblem:
+        if misspelled:
+            return ()
+        raise
+    return columns if set(columns) & set(table.names) or not misspelled else ()
 
 
 def read_numbers(table: Table, name: str, role: str) -> np.ndarray:
