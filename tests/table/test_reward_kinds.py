@@ -1,5 +1,6 @@
 """Rewards as they come: yes and no, counts, several outcomes in one weighted sum."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from prudent import InputProblem, Log
+from prudent import InputProblem, Log, load
 from prudent.command_line import main
-from prudent.table import weighted_sum
+from prudent.table import Roles, weighted_sum
 from prudent.table.weighted_reward import as_text
 
 
@@ -151,6 +152,18 @@ def test_the_command_line_reads_sums(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "prudent fit" in printed
     assert main(["inspect", str(path), "--action", "dose", "--reward", "survival - days"]) == 2
     assert "'days'" in capsys.readouterr().err
+
+
+def test_a_saved_model_reads_later_logs_with_the_same_sum(fitted_models: Any, frame: pd.DataFrame, tmp_path: Path):
+    roles = Roles("dose", "outcome - 0.1*visits", parts=("outcome", "visits"))
+    replace(fitted_models["causal"], roles=roles).save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.roles == roles
+    log = again.read(frame)
+    np.testing.assert_allclose(log.rewards, frame["outcome"] - 0.1 * frame["visits"].astype(float))
+    replace(fitted_models["causal"], roles=replace(roles, parts=("outcome", "age"))).save(tmp_path / "wrong")
+    with pytest.raises(InputProblem, match="columns"):
+        load(tmp_path / "wrong")
 
 
 # --- doses ---

@@ -55,7 +55,7 @@ class PolicyOptions:
     below: float | None = None
     cost_columns: tuple[str, ...] = ()
 
-    def row_costs(self) -> dict[str, str] | None:
+    def row_costs(self) -> dict[ActionLabel, str] | None:
         """The columns of costs that differ between cases, by action."""
         named = [text.rpartition("=") for text in self.cost_columns]
         for text, (action, _, column) in zip(self.cost_columns, named, strict=True):
