@@ -79,6 +79,11 @@ class FittedModel(Protocol):
         ...
 
     @property
+    def groups(self) -> np.ndarray:
+        """Of the rows it was fitted on, such as their patients: hashes as in `Log.groups`; empty without groups."""
+        ...
+
+    @property
     def sign(self) -> float:
         """1 where a higher reward is better, -1 where a lower one is: internal rewards times this are the user's."""
         ...

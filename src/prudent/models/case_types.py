@@ -127,6 +127,7 @@ def first_profiles(
     width: Width,
     training: Training,
     seed: int,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
     """Starting rewards of the types, [log, type, action], standardised: clusters of the rewards that simple networks
     predict for the logged rows. `columns` are the training arrays of each log, all of the same length.
@@ -151,6 +152,7 @@ def first_profiles(
         members=GUESSES * len(columns),
         seed=seed,
         may_hold_out=rewarded[rows],
+        groups=None if groups is None else groups[rows],
         per_member=per_member,
         progress=False,
     )

@@ -34,7 +34,7 @@ from prudent.models.possible import Possible
 from prudent.models.presets import preset_options
 from prudent.models.price_uncertainty import RowPredictions, regression_uncertainty, row_predictions, type_uncertainty
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, WIDE_TABLE, Sizes
-from prudent.models.training_data import RewardScale, reward_origin, reward_scale, training_arrays
+from prudent.models.training_data import RewardScale, reward_origin, reward_scale, reward_weights, training_arrays
 from prudent.networks import (
     Members,
     RewardNetwork,
@@ -48,7 +48,7 @@ from prudent.networks import (
     untrained,
 )
 from prudent.progress import Progress
-from prudent.propensity import Propensity
+from prudent.propensity import Censoring, Propensity
 from prudent.table import ActionLabel, Log, Schema
 
 CALIBRATION_DRAWS = 64
@@ -272,8 +272,10 @@ class CausalPVAE:
             _require_numbers(log.action_labels)
         scale, origin = reward_scale(log), reward_origin(log)
         propensity = None if self.propensity is None else self.propensity.fit(log, seed=seed)
-        weights = None if propensity is None else propensity.weights()
-        return Prepared(training_arrays(log, scale, weights, origin), scale, propensity, origin=origin)
+        censoring = Censoring.of(log, seed)
+        weights = reward_weights(None if propensity is None else propensity.weights(), censoring)
+        columns = training_arrays(log, scale, weights, origin)
+        return Prepared(columns, scale, propensity, origin=origin, censoring=censoring)
 
     def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple["CausalPVAE", tuple[str, ...]]:
         """The settings with what the log decides about them: whether actions are ordered."""
@@ -282,7 +284,7 @@ class CausalPVAE:
         if self.types > 1 or not may_be_ordered(log):
             return replace(self, ordered=False), ()
         rewarded, actions = np.flatnonzero(log.rewarded), len(log.action_labels)
-        alike = neighbours_alike(layout_of(log.schema), prepared.columns, rewarded, actions, seed)
+        alike = neighbours_alike(layout_of(log.schema), prepared.columns, rewarded, actions, seed, log.groups)
         return replace(self, ordered=alike), (ALIKE if alike else NOT_ALIKE,)
 
     def start(self, logs: Sequence[Log], prepared: Sequence[Prepared], seed: int) -> Callable[[Members], Members]:
@@ -291,7 +293,8 @@ class CausalPVAE:
             return lambda networks: networks
         schema, actions = logs[0].schema, len(logs[0].action_labels)
         columns, width = [ready.columns for ready in prepared], self.sizes.of(schema)["width"]
-        guess = first_profiles(layout_of(schema), columns, (self.types, actions), width, self.training, seed)
+        shape = self.types, actions
+        guess = first_profiles(layout_of(schema), columns, shape, width, self.training, seed, logs[0].groups)
         repeated = jnp.asarray(np.repeat(guess, self.members, axis=0))
         return lambda networks: eqx.tree_at(lambda n: n.arrays.reward.profiles, networks, repeated)
 
@@ -313,7 +316,7 @@ class CausalPVAE:
             judged = [predictions.held_out(held, data, shift, scale, doubt) for doubt in (None, known)]
             raw, with_doubt = (OutcomeCalibration.of(each, len(log.action_labels)) for each in judged)
             model = CausalModel(networks, scale, Possible.of(log), known, raw, with_doubt, average)
-        report = fit_report(log, trained, active, prepared.propensity, tuple(choices))
+        report = fit_report(log, trained, active, prepared.propensity, tuple(choices), prepared.censoring)
         return Fitted.of(self, log, model, report, prepared.support, prepared.origin)
 
     def _average(
@@ -334,8 +337,10 @@ class CausalPVAE:
         judged, network = predictions.rows[held], predictions.expected[held]
         rest = np.setdiff1d(np.arange(len(predictions.rows)), held)
         rows, completed = ((own[rest], own[held]) for own in (predictions.rows, predictions.completed))
-        beside = fit_beside(layout, data, rows, completed, actions, bool(self.ordered), seed)
-        average = fit_average(beside, network, data["action"][judged], data["reward"][judged])
+        weights = None if prepared.censoring is None else prepared.censoring.clipped
+        beside = fit_beside(layout, data, rows, completed, actions, bool(self.ordered), seed, log.groups, weights)
+        counted = None if weights is None else weights[judged]
+        average = fit_average(beside, network, data["action"][judged], data["reward"][judged], counted)
         together = np.tensordot(np.asarray(average.shares, float), np.stack([network, *beside.judged]), axes=1)
         decided = [GAPS_SPEAK] * beside.gaps_speak + shares_in_words(average.shares.tolist())
         return average, together - network, decided

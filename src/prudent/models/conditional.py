@@ -19,7 +19,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.fitting import Prepared, fit_one
 from prudent.models.presets import PRINTED_NOISE, preset_options, printed_options
 from prudent.models.settings import PROPENSITY_RULE, SHARED_RULES, Sizes
-from prudent.models.training_data import RewardScale, reward_origin, reward_scale, training_arrays
+from prudent.models.training_data import RewardScale, reward_origin, reward_scale, reward_weights, training_arrays
 from prudent.networks import (
     Decoder,
     Distributions,
@@ -36,7 +36,7 @@ from prudent.networks import (
 )
 from prudent.networks import decoder as decoding
 from prudent.progress import Progress
-from prudent.propensity import FittedPropensity, ImputedLogistic, Propensity
+from prudent.propensity import Censoring, FittedPropensity, ImputedLogistic, Propensity
 from prudent.table import Column, Log, Schema
 
 
@@ -377,10 +377,11 @@ class CPVAE:
         """The reward is one more attribute."""
         scale, origin = reward_scale(log, self.rewards), reward_origin(log, self.rewards)
         propensity = self.propensity.fit(log, seed=seed)
-        data = training_arrays(log, scale, self.weights_of(propensity), origin)
+        censoring = Censoring.of(log, seed)
+        data = training_arrays(log, scale, reward_weights(self.weights_of(propensity), censoring), origin)
         data["values"] = np.column_stack([data["values"], data["reward"]])
         data["observed"] = np.column_stack([data["observed"], log.rewarded])
-        return Prepared(data, scale, propensity, origin=origin)
+        return Prepared(data, scale, propensity, origin=origin, censoring=censoring)
 
     def weights_of(self, propensity: FittedPropensity) -> np.ndarray:
         return 1 / propensity.taken if self.weights == "raw" else propensity.weights()
@@ -397,5 +398,5 @@ class CPVAE:
         shares = jnp.asarray(shares, jnp.float32)
         model = ConditionalModel(trained.networks, prepared.scale, shares, self.prices == "record")
         active = active_latents(trained.networks, _posterior_mean, prepared.columns)
-        report = fit_report(log, trained, active, prepared.propensity)
+        report = fit_report(log, trained, active, prepared.propensity, (), prepared.censoring)
         return Fitted.of(self, log, model, report, prepared.support, prepared.origin)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.networks import Members, Trained, bucket, compiled
-from prudent.propensity import FittedPropensity, effective_sample_size
+from prudent.propensity import Censoring, FittedPropensity, effective_sample_size
 from prudent.show import counted
 from prudent.table import Log
 
@@ -62,8 +62,9 @@ def fit_report(
     active_latents: int,
     propensity: FittedPropensity | None,
     choices: tuple[str, ...] = (),
+    censoring: Censoring | None = None,
 ) -> FitReport:
-    notes = list(log.notes)
+    notes = [*log.notes, *([] if censoring is None else censoring.notes)]
     if active_latents == 0:
         notes.append(
             "The latent variables carry no information (posterior collapse): gaps are filled without regard to what "

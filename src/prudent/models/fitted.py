@@ -38,6 +38,8 @@ class Fitted:
     origin: float = 0.0
     """What the model measures rewards from, in the internal sign: not zero where they lie far from it, since numbers
     of seven digits, in which a model computes, could not tell actions apart there."""
+    groups: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of the rows it was fitted on, such as their patients, sorted; hashes, see `Log.groups`."""
 
     @classmethod
     def of(
@@ -48,7 +50,7 @@ class Fitted:
         if logged is not None:
             report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
         facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
-        return cls(model, settings, *facts, logged, origin)
+        return cls(model, settings, *facts, logged, origin, _named_groups(log))
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -66,6 +68,8 @@ class Fitted:
             action=roles.action,
             reward=roles.reward,
             propensity=roles.propensity,
+            group=roles.group,
+            censored=roles.censored,
             missing=roles.missing_values(),
             minimize=self.minimize,
             schema=self.schema,
@@ -130,7 +134,7 @@ class Fitted:
             "report": asdict(self.report),
             "roles": asdict(self.roles),
         }
-        write_folder(path, description, self.model, self.fingerprints, self.logging_policy)
+        write_folder(path, description, self.model, self.fingerprints, self.logging_policy, self.groups)
 
     def summary(self) -> dict[str, Any]:
         """What it learnt from and what the log decided, in plain values. It holds no row."""
@@ -154,3 +158,9 @@ class Fitted:
             f"{len(self.action_labels)} actions, "
             f"{self.report.rewarded} decisions with outcome>"
         )
+
+
+def _named_groups(log: Log) -> np.ndarray:
+    """Those that other rows may belong to: a row with an empty cell is alone in its group."""
+    groups = np.zeros(0, np.int64) if log.groups is None else np.unique(log.groups)
+    return groups[groups >= 0]

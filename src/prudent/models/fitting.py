@@ -15,7 +15,7 @@ from prudent.models.fitted import Fitted
 from prudent.models.training_data import FEWEST_ROWS, RewardScale, require_fittable
 from prudent.networks import Loss, Members, Trained, Training, quasi_random, train
 from prudent.progress import Progress, reporting, tracked, working
-from prudent.propensity import FittedPropensity
+from prudent.propensity import Censoring, FittedPropensity
 from prudent.table import Log, Schema
 
 
@@ -23,7 +23,8 @@ class Prepared(NamedTuple):
     """A log ready for training: columns by row, the scale of its rewards, and the propensity that weights them.
 
     choices: what the log has decided about the settings, in sentences. support: whether the fitted model also learns
-    which actions like cases got, see `prudent.decide.Support`. origin: what rewards are measured from.
+    which actions like cases got, see `prudent.decide.Support`. origin: what rewards are measured from. censoring: how
+    likely it was to see each outcome, where some are censored.
     """
 
     columns: dict[str, np.ndarray]
@@ -32,6 +33,7 @@ class Prepared(NamedTuple):
     choices: tuple[str, ...] = ()
     support: bool = True
     origin: float = 0.0
+    censoring: Censoring | None = None
 
 
 @runtime_checkable
@@ -148,6 +150,13 @@ def _require_alike(logs: Sequence[Log]) -> None:
                 f"The logs of fit_many must have one schema, the same actions and the same number of rows, and log "
                 f"{number} differs from log 1; read them all with the schema and action_labels of the first."
             )
+        if not np.array_equal(
+            log.groups if log.groups is not None else [], first.groups if first.groups is not None else []
+        ):
+            raise InputProblem(
+                f"The logs of fit_many hold out the same rows, and the groups of log {number} are not those of log 1; "
+                "fit the logs one by one."
+            )
     shared = int(_rewarded_in_all(logs).sum())
     if shared < FEWEST_ROWS:
         raise InputProblem(
@@ -183,6 +192,7 @@ def _train(
         seed=seed,
         may_hold_out=_rewarded_in_all(logs),  # all logs hold out the same rows
         records=record_hashes(logs[0]),
+        groups=logs[0].groups,
         per_member=per_member,
         start=start,
     )

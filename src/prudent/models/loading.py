@@ -47,12 +47,13 @@ def load(path: str | PathLike[str]) -> Fitted:
         raise damaged(folder / DESCRIPTION, str(problem).rstrip(".")) from problem
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
         raise damaged(folder / DESCRIPTION, f"{problem} is missing or wrong") from problem
-    model, seen, logged = filled(blank, saved)
+    found = filled(blank, saved)
     try:
-        logging_policy = LoggingPolicy.from_arrays(logged, schema, len(labels)) if logged else None
+        logging_policy = LoggingPolicy.from_arrays(found.logged, schema, len(labels)) if found.logged else None
     except (KeyError, ValueError) as problem:
         raise damaged(saved.arrays_file, f"{problem} does not fit the model") from problem
-    return Fitted(model, settings, schema, labels, minimize, report, roles, seen, logging_policy, float(origin))
+    facts = settings, schema, labels, minimize, report, roles, found.seen, logging_policy
+    return Fitted(found.model, *facts, float(origin), found.groups)
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:
@@ -74,8 +75,9 @@ def _report(stored: Any) -> FitReport:
 
 def _roles(stored: Any) -> Roles:
     roles = Roles(**stored)
-    names = isinstance(roles.action, str) and isinstance(roles.reward, str) and isinstance(roles.propensity, str | None)
-    texts = all(isinstance(name, str) for name in roles.parts)
+    optional = (roles.propensity, roles.group, roles.censored)
+    names = isinstance(roles.action, str) and isinstance(roles.reward, str)
+    texts = all(isinstance(name, str | None) for name in optional) and all(isinstance(name, str) for name in roles.parts)
     if not names or not texts or (roles.parts and set(roles.parts) != set(weighted_sum(roles.reward).columns)):
         raise ValueError("a name of the log's columns")
     return roles

@@ -26,7 +26,7 @@ from prudent.models.training_data import RewardScale, reward_origin, reward_scal
 from prudent.networks import Members, Trained, Training, compiled, layout_of, untrained
 from prudent.networks import decoder as decoding
 from prudent.progress import Progress
-from prudent.propensity import ImputedLogistic, Propensity
+from prudent.propensity import Censoring, ImputedLogistic, Propensity
 from prudent.table import Log, Schema
 
 BLOCK = 256
@@ -232,7 +232,8 @@ class SPVAE:
         how = "raw" if self.form == "inverse_propensity" else "standardised"
         scale, origin = reward_scale(log, how), reward_origin(log, how)
         propensity = None if self.form == "matching" else self.propensity.fit(log, seed=seed)
-        return Prepared(training_arrays(log, scale, None, origin), scale, propensity, origin=origin)
+        columns = training_arrays(log, scale, None, origin)
+        return Prepared(columns, scale, propensity, origin=origin, censoring=Censoring.of(log, seed))
 
     def decided(self, log: Log, prepared: Prepared, seed: int) -> tuple[Any, tuple[str, ...]]:
         """Nothing is left to the log."""
@@ -247,8 +248,10 @@ class SPVAE:
         if self.logged_rows is not None and self.logged_rows < len(rows):
             rows = np.sort(np.random.default_rng(seed).choice(rows, self.logged_rows, replace=False))
         taken = None if prepared.propensity is None else prepared.propensity.taken
+        if prepared.censoring is not None:  # a row is there if its action was taken and its outcome seen
+            taken = prepared.censoring.seen if taken is None else taken * prepared.censoring.seen
         logged = logged_rows(trained.networks, log, prepared.columns["reward"], taken, rows)
         model = SimilarityModel(trained.networks, logged, prepared.scale, len(log.action_labels), self.form)
         active = active_latents(trained.networks, PartialVAE.posterior_mean, prepared.columns)
-        report = fit_report(log, trained, active, prepared.propensity)
+        report = fit_report(log, trained, active, prepared.propensity, (), prepared.censoring)
         return Fitted.of(self, log, model, report, prepared.support, prepared.origin)

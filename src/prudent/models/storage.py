@@ -6,7 +6,7 @@ Only `prudent.models.loading` knows the classes that can be loaded; `prudent.mod
 from dataclasses import asdict, fields, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,6 +19,7 @@ from prudent.models.folder import SavedFiles, damaged, write_files
 from prudent.propensity import PROPENSITIES, LoggingPolicy
 
 SEEN = "rows it was fitted on"
+GROUPS = "groups it was fitted on"
 LOGGING = "logging policy: "
 MAY_BE_INFINITE = (".possible", ".average", ".calibration", ".logged.constants")
 """Arrays in which infinity stands for "no bound" or "not used"; a network's weights are finite."""
@@ -30,15 +31,17 @@ def write_folder(
     model: eqx.Module,
     seen: np.ndarray,
     logged: LoggingPolicy | None,
+    groups: np.ndarray,
 ) -> None:
     """Write a model to the folder `path`, replacing the model there.
 
     description: everything about it that is not an array. seen: fingerprints of the rows it was fitted on. logged:
-    which actions their cases got.
+    which actions their cases got. groups: hashes of the groups they belong to, such as patients; empty without.
     """
     logging_arrays = {} if logged is None else logged.to_arrays()
     named = {LOGGING + name: np.ascontiguousarray(array) for name, array in logging_arrays.items()}
-    write_files(Path(path), description, save_arrays(_arrays(model) | {SEEN: seen} | named))
+    known = {SEEN: seen} | ({GROUPS: groups} if len(groups) else {})
+    write_files(Path(path), description, save_arrays(_arrays(model) | known | named))
 
 
 def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:
@@ -46,9 +49,18 @@ def _arrays(model: eqx.Module) -> dict[str, np.ndarray]:
     return {jax.tree_util.keystr(path): np.array(leaf, order="C") for path, leaf in leaves}
 
 
-def filled(blank: Any, saved: SavedFiles) -> tuple[Any, np.ndarray, dict[str, np.ndarray]]:
-    """The blank model with the stored arrays, the fingerprints of the rows it was fitted on, and the arrays of the
-    logging policy."""
+class Filled(NamedTuple):
+    """A model with its stored arrays, the fingerprints and the groups of the rows it was fitted on, and the arrays of
+    the logging policy."""
+
+    model: Any
+    seen: np.ndarray
+    groups: np.ndarray
+    logged: dict[str, np.ndarray]
+
+
+def filled(blank: Any, saved: SavedFiles) -> Filled:
+    """The blank model with what is stored."""
     path = saved.arrays_file
     try:
         arrays = load_arrays(saved.arrays)
@@ -76,11 +88,15 @@ def filled(blank: Any, saved: SavedFiles) -> tuple[Any, np.ndarray, dict[str, np
     seen = arrays.pop(SEEN, None)
     if seen is None or seen.dtype != np.uint64 or seen.ndim != 1:
         raise damaged(path, "it does not say which rows the model was fitted on")
+    groups = arrays.pop(GROUPS, np.zeros(0, np.int64))
+    if groups.dtype != np.int64 or groups.ndim != 1:
+        raise damaged(path, "it does not say which groups the model was fitted on")
     logged = {name: arrays.pop(name) for name in list(arrays) if name.startswith(LOGGING)}
     if arrays:
         raise damaged(path, f"array {next(iter(arrays))} is not of this model")
     # all at once: one by one, every shape of an array would be a little program to compile
-    return jax.device_put(whole), seen, {name.removeprefix(LOGGING): array for name, array in logged.items()}
+    of_policy = {name.removeprefix(LOGGING): array for name, array in logged.items()}
+    return Filled(jax.device_put(whole), seen, groups, of_policy)
 
 
 def _holds_numbers(name: str, stored: np.ndarray) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prudent.errors import InputProblem
-from prudent.table import Log, usual_range
+from prudent.propensity import Censoring
+from prudent.table import Log, count_groups, usual_range
 
 FEWEST_ROWS = 20
 FAR_FROM_ZERO = 8.0
@@ -39,6 +40,11 @@ def require_fittable(log: Log) -> None:
         raise InputProblem(
             f"The log has only {rewarded} rows with both an action and a reward; "
             f"prudent needs at least {FEWEST_ROWS} to fit a model. Collect more decisions."
+        )
+    if count_groups(log.groups, log.rewarded) == 1:
+        raise InputProblem(
+            f"All rows with an action and a reward belong to one group by '{log.roles.group}', so none can be held out "
+            "to judge what was learnt from others; use a log of more groups, or leave the group out."
         )
 
 
@@ -82,6 +88,14 @@ def reward_scale(log: Log, how: How = "standardised") -> RewardScale:
     if how == "unit":
         return RewardScale(jnp.float32(rewards.min()), jnp.float32(np.ptp(rewards)))
     return RewardScale(jnp.float32(rewards.mean()), jnp.float32(spread))
+
+
+def reward_weights(weights: np.ndarray | None, censoring: Censoring | None) -> np.ndarray | None:
+    """Weights of the rewards by row, by inverse propensity and by how unlikely it was to see the outcome."""
+    if censoring is None or weights is None:
+        return weights if censoring is None else censoring.clipped
+    both = weights * censoring.clipped
+    return both / both[censoring.known].mean()
 
 
 def training_arrays(

@@ -17,6 +17,7 @@ from prudent.networks.layout import Layout
 from prudent.networks.training_program import Loss, Network, Program, Training
 from prudent.networks.training_run import Run
 from prudent.progress import Progress, reporting
+from prudent.table import first_groups
 
 # For a program that runs once and briefly: compiles in a third of the time and gives the same bits.
 RUN_ONCE = QUICK | {"xla_backend_optimization_level": 1}
@@ -118,6 +119,7 @@ def train(
     seed: int,
     may_hold_out: np.ndarray | None = None,
     records: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
     per_member: dict[str, np.ndarray] | None = None,
     start: Callable[["Members"], "Members"] = lambda networks: networks,
     progress: Progress = None,
@@ -126,7 +128,8 @@ def train(
     rows are held out.
 
     `may_hold_out` marks the rows that can be held out (rows with a reward, say), and rows with the same number in
-    `records` are held out together.
+    `records` are held out together; where rows belong to `groups`, these decide alone, and nothing is learnt from the
+    other rows of a group that is held out.
     `per_member` are columns [member, row, ...] in which members differ: a thousand replications of a study are one
     program. `start` may change the networks' initial weights.
     """
@@ -136,8 +139,14 @@ def train(
     rows = len(data["observed"]) if "observed" in data else differing["observed"].shape[1]
     generator = np.random.default_rng(seed)
     candidates = generator.permutation(np.arange(rows) if may_hold_out is None else np.flatnonzero(may_hold_out))
-    held = _held_out(candidates, min(max(len(candidates) // 7, 1), 2000), records)
-    fitted = np.setdiff1d(np.arange(rows), held) if training.hold_out else np.arange(rows)
+    count = min(max(len(candidates) // 7, 1), 2000)
+    if groups is None:
+        held = _held_out(candidates, count, records)
+        aside = held
+    else:
+        held = candidates[first_groups(groups[candidates], count, generator)]
+        aside = np.flatnonzero(np.isin(groups, groups[held]))
+    fitted = np.setdiff1d(np.arange(rows), aside) if training.hold_out else np.arange(rows)
     held_out = np.zeros(bucket(len(held)), np.int32), np.zeros(bucket(len(held)), np.float32)
     held_out[0][: len(held)], held_out[1][: len(held)] = held, 1.0
     padding = bucket(rows) - rows

@@ -6,6 +6,7 @@ from a model that saw that row's action.
 
 from prudent.propensity.best_guess import BestGuess as BestGuess
 from prudent.propensity.boosted import Boosted as Boosted
+from prudent.propensity.censoring import Censoring as Censoring
 from prudent.propensity.cross_fitting import across_folds as across_folds
 from prudent.propensity.cross_fitting import deal_folds as deal_folds
 from prudent.propensity.cross_fitting import single_thread as single_thread

@@ -48,6 +48,7 @@ class BestGuess:
             tables = [guessed, np.concatenate([guessed, gaps], axis=1)] if gaps.shape[1] else [guessed]
             sample = np.random.default_rng(seed).permutation(np.flatnonzero(actions >= 0))[:SELECTION_ROWS]
             sampled = [table[sample] for table in tables]
-            best, penalty = chosen_by_log_loss(sampled, actions[sample], n_actions, PENALTIES)
+            together = None if log.groups is None else log.groups[sample]
+            best, penalty = chosen_by_log_loss(sampled, actions[sample], n_actions, PENALTIES, groups=together)
             table = tables[best]
             return FittedPropensity.of(log, across_folds(fold, with_row_limit(predict, seed)))

@@ -1,7 +1,7 @@
 """Cross-fitting: each row is predicted by a model that was fitted without it.
 
-Rows are dealt into folds, each fold is predicted by models of the other folds, and rows with no action recorded get
-the mean over the folds' models. Used by the propensities and by everything else that learns from the same log that it
+Rows are dealt into folds, those of one group into one; each fold is predicted by models of the other folds, and rows
+with no action recorded get the mean over the folds' models. Used by the propensities and by everything else that learns from the same log that it
 judges.
 """
 
@@ -31,17 +31,41 @@ def single_thread() -> AbstractContextManager[object]:
 
 
 def deal_folds(log: Log, folds: int, seed: int) -> np.ndarray:
-    """Fold of each row, -1 with no action. Dealing in order of action stratifies, and cannot fail on rare actions."""
+    """Fold of each row, -1 with no action. Dealing in order of action stratifies, and cannot fail on rare actions.
+
+    The rows of a group are dealt as one, in the place of the rarest action among them.
+    """
     acted = np.random.default_rng(seed).permutation(np.flatnonzero(log.actions >= 0))
     if len(acted) < 2:
         raise InputProblem(
             f"Propensities and prices are learnt from the rows with an action, and the log has {len(acted)}. At least "
             "2 are needed; name the right action column, or give logged probabilities (Known()) and prices."
         )
-    acted = acted[np.argsort(np.asarray(log.actions)[acted], kind="stable")]
-    fold = np.full(len(log.actions), -1)
+    actions, fold = np.asarray(log.actions), np.full(len(log.actions), -1)
+    if log.groups is not None:
+        fold[acted] = _group_folds(log.groups[acted], actions[acted], folds)
+        return fold
+    acted = acted[np.argsort(actions[acted], kind="stable")]
     fold[acted] = np.arange(len(acted)) % min(folds, len(acted))
     return fold
+
+
+def _group_folds(groups: np.ndarray, actions: np.ndarray, folds: int) -> np.ndarray:
+    """The fold of each row; the order of the rows is random."""
+    _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    count = len(first)
+    if count < 2:
+        raise InputProblem(
+            "All rows with an action belong to one group, so none can be predicted from others; use a log of at least "
+            "two groups, or give logged probabilities (Known()) and prices."
+        )
+    rarity = np.empty(actions.max() + 1, np.int64)
+    rarity[np.argsort(np.bincount(actions), kind="stable")] = np.arange(len(rarity))
+    rarest = np.full(count, len(rarity))
+    np.minimum.at(rarest, codes.reshape(-1), rarity[actions])
+    fold = np.empty(count, np.int64)
+    fold[np.lexsort((first, rarest))] = np.arange(count) % min(folds, count)
+    return fold[codes.reshape(-1)]
 
 
 def across_folds(fold: np.ndarray, predict: Predictor, label: str = "propensities, fold by fold") -> np.ndarray:

@@ -13,7 +13,7 @@ from prudent.progress import working
 from prudent.propensity.cross_fitting import across_folds, deal_folds, single_thread, with_row_limit
 from prudent.propensity.design_matrices import completed_tables, numeric_table
 from prudent.propensity.fitted_propensity import FLOOR, FittedPropensity, action_frequencies, for_all_actions
-from prudent.table import Log
+from prudent.table import Log, every_fourth
 
 INVERSE_PENALTIES = (0.001, 0.01, 0.1, 1.0)  # scikit-learn's C, from the strongest ridge penalty to the weakest
 
@@ -45,7 +45,7 @@ class ImputedLogistic:
         n_actions = len(log.action_labels)
 
         def predict(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            return _logistic(tables, log.actions, n_actions, train, rows)
+            return _logistic(tables, log, n_actions, train, rows)
 
         with single_thread():
             with working("propensities, imputing gaps"):
@@ -54,19 +54,18 @@ class ImputedLogistic:
         return FittedPropensity.of(log, by_imputation.mean(axis=1), by_imputation if len(tables) > 1 else None)
 
 
-def _logistic(
-    tables: list[np.ndarray], actions: np.ndarray, n_actions: int, train: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
+def _logistic(tables: list[np.ndarray], log: Log, n_actions: int, train: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Probabilities by each completed table alone: [row, imputation, action]."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
+    actions = log.actions
     if tables[0].shape[1] == 0 or len(np.unique(actions[train])) < 2:
         return np.tile(action_frequencies(actions[train], n_actions), (len(rows), len(tables), 1))
     with warnings.catch_warnings():
         # stopping early only means a slightly stronger penalty, and the penalty is chosen by held-out loss anyway
         warnings.simplefilter("ignore", ConvergenceWarning)
-        inverse_penalty = _best_inverse_penalty(tables[0], actions, n_actions, train)
+        inverse_penalty = _best_inverse_penalty(tables[0], log, n_actions, train)
         model = LogisticRegression(C=inverse_penalty, max_iter=200, warm_start=True)
         probabilities = np.empty((len(rows), len(tables), n_actions))
         for index, table in enumerate(tables):
@@ -76,11 +75,12 @@ def _logistic(
     return probabilities
 
 
-def _best_inverse_penalty(table: np.ndarray, actions: np.ndarray, n_actions: int, train: np.ndarray) -> float:
-    """The one with the least log-loss on every fourth training row."""
+def _best_inverse_penalty(table: np.ndarray, log: Log, n_actions: int, train: np.ndarray) -> float:
+    """The one with the least log-loss on every fourth training row, or group."""
     from sklearn.linear_model import LogisticRegression
 
-    held_out, fitted = train[::4], np.delete(train, np.s_[::4])
+    actions, aside = log.actions, every_fourth(len(train), None if log.groups is None else log.groups[train])
+    held_out, fitted = train[aside], train[~aside]
     if len(np.unique(actions[fitted])) < 2:
         return INVERSE_PENALTIES[0]
     model, losses = LogisticRegression(max_iter=200, warm_start=True), []

@@ -51,7 +51,10 @@ class LoggingPolicy(NamedTuple):
         with single_thread():
             some = slice(min(SELECTION_ROWS, max(rows // 3, FEWEST_ROWS)))
             sampled = [table[some] for table in tables]
-            best, penalty = chosen_by_log_loss(sampled, taken[some], n_actions, PENALTIES, SELECTION_ROUNDS)
+            together = None if log.groups is None else log.groups[sample][some]
+            best, penalty = chosen_by_log_loss(
+                sampled, taken[some], n_actions, PENALTIES, SELECTION_ROUNDS, groups=together
+            )
             rule = RobustLogistic.fit(tables[best], taken, n_actions, penalty)
         rewarded = np.bincount(actions[log.rewarded], minlength=n_actions).astype(np.int64)
         return cls(rule, choices[best], rewarded)

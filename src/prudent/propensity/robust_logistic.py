@@ -8,6 +8,7 @@ import numpy as np
 
 from prudent.progress import tracked
 from prudent.propensity.fitted_propensity import FLOOR
+from prudent.table import every_fourth
 
 ROUNDS = 200
 
@@ -66,12 +67,17 @@ class RobustLogistic(NamedTuple):
 
 
 def chosen_by_log_loss(
-    tables: Sequence[np.ndarray], actions: np.ndarray, n_actions: int, penalties: Sequence[float], rounds: int = ROUNDS
+    tables: Sequence[np.ndarray],
+    actions: np.ndarray,
+    n_actions: int,
+    penalties: Sequence[float],
+    rounds: int = ROUNDS,
+    groups: np.ndarray | None = None,
 ) -> tuple[int, float]:
-    """The number of the table of features, and the penalty, with the least log-loss on every fourth row, learnt from
-    the others."""
-    every = np.arange(len(actions))
-    held_out, fitted = every[::4], np.delete(every, np.s_[::4])
+    """The number of the table of features, and the penalty, with the least log-loss on every fourth row (or group),
+    learnt from the others."""
+    aside = every_fourth(len(actions), groups)
+    held_out, fitted = np.flatnonzero(aside), np.flatnonzero(~aside)
     losses: dict[tuple[int, float], float] = {}
     candidates = list(product(range(len(tables)), penalties))
     for at in tracked(len(candidates), "propensities, choosing the penalty"):

@@ -19,6 +19,12 @@ from prudent.table.frames import take_rows as take_rows
 from prudent.table.frames import to_table as to_table
 from prudent.table.gap_patterns import GapPatterns as GapPatterns
 from prudent.table.gap_patterns import gap_patterns as gap_patterns
+from prudent.table.groups import count_groups as count_groups
+from prudent.table.groups import deal_groups as deal_groups
+from prudent.table.groups import every_fourth as every_fourth
+from prudent.table.groups import first_groups as first_groups
+from prudent.table.groups import group_codes as group_codes
+from prudent.table.groups import one_of_each as one_of_each
 from prudent.table.kind_overrides import KindOverride as KindOverride
 from prudent.table.kind_overrides import parse_kind as parse_kind
 from prudent.table.kind_overrides import read_kinds as read_kinds

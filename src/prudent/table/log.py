@@ -11,9 +11,11 @@ import numpy as np
 from prudent.errors import InputProblem, check, number, require, whole
 from prudent.show import log_fragment, plain_types
 from prudent.table.cells import as_numbers, stray_count
+from prudent.table.censored import read_censored
 from prudent.table.files import TextFormat, read_with_notes
 from prudent.table.frames import Table, frame_like, take_rows, to_table
 from prudent.table.gap_marks import gap_mark_notes, marks_in
+from prudent.table.groups import first_groups, read_groups
 from prudent.table.kind_overrides import KindOverride, labelled_columns
 from prudent.table.log_summary import ActionSummary, ColumnSummary, LogSummary
 from prudent.table.missing_values import EVERY_COLUMN, Missing, missing_by_column, several_texts
@@ -33,7 +35,7 @@ from prudent.table.separated import Faithful
 from prudent.table.weighted_reward import Weights, as_text
 
 _SPLIT_RULES = {"share": number(0, 1, "()"), "seed": whole()}
-_ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions")
+_ARRAYS = ("values", "observed", "actions", "rewards", "propensities", "positions", "groups", "censored")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +46,8 @@ class Log:
     always better here: with `minimize` their sign is flipped, see `sign`. `propensities` are logged probabilities of
     the action that was taken. Rows without action or reward are kept, since they still teach how features are related.
     `source` is the table that the log was read from, and `positions` are its rows in it: see `cases`.
+    `groups` are numbers that rows of one group share, such as visits of one patient: they stay on one side of every
+    split. `censored` marks rows whose outcome was not seen since follow-up ended; their rewards are NaN, too.
     """
 
     schema: Schema
@@ -58,6 +62,8 @@ class Log:
     roles: Roles = Roles()
     source: Any = None
     positions: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    censored: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -92,6 +98,11 @@ class Log:
         """Rows that have both an action and a reward."""
         return (self.actions >= 0) & np.isfinite(self.rewards)
 
+    @property
+    def followed(self) -> np.ndarray:
+        """Rows with an action whose outcome is known or censored: all that an evaluation is about."""
+        return self.rewarded if self.censored is None else self.rewarded | ((self.actions >= 0) & self.censored)
+
     @classmethod
     def from_frame(
         cls,
@@ -100,6 +111,8 @@ class Log:
         action: str,
         reward: str | Weights,
         propensity: str | None = None,
+        group: str | None = None,
+        censored: str | None = None,
         kinds: Mapping[str, KindOverride] | None = None,
         ignore: Iterable[str] = (),
         missing: Missing = (),
@@ -111,6 +124,8 @@ class Log:
         """A log of a pandas, polars or pyarrow frame.
 
         `reward` is a column or a weighted sum, as in "survival - 0.1*days" or {"survival": 1, "days": -0.1}.
+        `group` names the column that says which rows belong together, such as the patient of a visit; `censored` the
+        column that is true (or 1) where follow-up ended before the outcome was seen.
         `missing` declares values to be gaps, such as 999: for all columns, as in [999], or by column or pattern, as in
         {"age": 999}; `not_missing` declares texts to be values that look like gaps, as in {"arm": "None"}. With
         `schema` and `action_labels` of a model, the table is read as the model's log was.
@@ -121,9 +136,10 @@ class Log:
         (4, ('high', 'low'), [True, True, False, True])
         """
         table, reward = to_table(frame), as_text(reward)
-        Roles.of(action, reward, propensity, table).check(table, fewest_rows=2 if schema is None else 1)
+        roles = Roles.of(table, action, reward, propensity, group, censored)
+        roles.check(table, fewest_rows=2 if schema is None else 1)
         table = table.with_missing(missing_by_column(missing, table), missing_by_column(not_missing, table))
-        roles = Roles.of(action, reward, propensity, table)
+        roles = roles.with_missing_of(table)
         cells, notes = read_actions(table, action, action_labels or ())
         ignored = [ignore] if isinstance(ignore, str) else list(ignore)
         left_out = [*roles.names, *(name for name in ignored if name not in roles.names)]
@@ -131,11 +147,14 @@ class Log:
             lambda: read_role_numbers(table, roles),
             lambda: Schema.infer(table, kinds, left_out) if schema is None else (schema, ()),
         )
+        groups, group_notes = (None, []) if group is None else read_groups(table, group, to_learn=schema is None)
+        hidden, censored_notes = (None, []) if censored is None else read_censored(table, censored, outcomes)
+        outcomes = outcomes if hidden is None else np.where(hidden, np.nan, outcomes)
         labels = tuple(action_labels) if action_labels is not None else label_actions(cells, np.isfinite(outcomes))
         actions, unknown = action_codes(cells, labels, known_to_model=action_labels is not None)
         propensities = None
         marks = _gap_notes(table, ignored, roles) if schema is None else []
-        notes = [*marks, *inferred, *notes, *reward_notes, *unknown]
+        notes = [*marks, *inferred, *notes, *reward_notes, *unknown, *group_notes, *censored_notes]
         if propensity:
             propensities, propensity_notes = read_propensities(table, propensity, actions)
             notes += propensity_notes
@@ -151,6 +170,8 @@ class Log:
             roles=roles,
             source=frame,
             positions=np.arange(table.rows),
+            groups=groups,
+            censored=hidden,
         )
         notes += _row_notes(log, action, reward, consequence)
         return replace(log, rewards=log.sign * outcomes, notes=tuple(notes))
@@ -161,10 +182,15 @@ class Log:
         return replace(self, **{name: array[index] for name, array in arrays.items() if array is not None})
 
     def split(self, share: float, seed: int = 0) -> tuple["Log", "Log"]:
-        """Two logs with `share` and the rest of the rows at random, each in the original order."""
+        """Two logs with `share` and the rest of the rows at random, each in the original order; the rows of a group are in
+        one of them."""
         check("Log.split", _SPLIT_RULES, {"share": share, "seed": seed})
         require(len(self) >= 2, "Log.split", "log", "have at least two rows", len(self))
         first = min(max(round(share * len(self)), 1), len(self) - 1)
+        if self.groups is not None:
+            chosen = first_groups(self.groups, first, np.random.default_rng(seed))
+            require(0 < chosen.sum() < len(self), "Log.split", "log", "have at least two groups", 1)
+            return self.take(chosen), self.take(~chosen)
         order = np.random.default_rng(seed).permutation(len(self))
         return self.take(np.sort(order[:first])), self.take(np.sort(order[first:]))
 
@@ -254,7 +280,9 @@ def _row_notes(log: Log, action: str, reward: str, consequence: str) -> list[str
         )
     lacking = {
         f"action in '{action}' that can be used": int((log.actions < 0).sum()),
-        f"reward in '{reward}'": int(np.isnan(log.rewards).sum()),
+        f"reward in '{reward}'": int(
+            np.isnan(log.rewards if log.censored is None else log.rewards[~log.censored]).sum()
+        ),
     }
     return [
         f"{count_rows(count)} {'has' if count == 1 else 'have'} no {what}{consequence}."

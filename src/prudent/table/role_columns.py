@@ -1,4 +1,5 @@
-"""The columns of a log that are not features: the action, the reward and, if any, the propensity."""
+"""The columns of a log that are not features: the action, the reward and, if any, the propensity, the group and whether
+the outcome is censored."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,8 @@ MOST_ACTIONS = 200
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns hold the action, the reward and, if any, the logged probability of the action.
+    """Which columns hold the action, the reward and, if any, the logged probability of the action, which rows belong
+    together, and whether the outcome is censored.
 
     `missing` are pairs of such a column and a value in it that was declared to be a gap. `parts` are the columns of a
     reward that is a weighted sum, such as "survival - 0.1*days".
@@ -35,26 +37,41 @@ class Roles:
     propensity: str | None = None
     missing: tuple[tuple[str, str], ...] = ()
     parts: tuple[str, ...] = ()
+    group: str | None = None
+    censored: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "missing", tuple((str(name), str(value)) for name, value in self.missing))
 
     @staticmethod
-    def of(action: str, reward: str, propensity: str | None, table: Table) -> "Roles":
-        """With the values that the table declares to be gaps."""
-        roles = Roles(action, reward, propensity, parts=_parts(reward, table))
-        pairs = [(name, value) for name in roles.names for value in table.missing.get(name, ())]
-        return replace(roles, missing=tuple(pairs))
+    def of(
+        table: Table, action: str, reward: str, propensity: str | None, group: str | None, censored: str | None
+    ) -> "Roles":
+        """With the columns of the table that the reward is the sum of, where it is one."""
+        return Roles(action, reward, propensity, parts=_parts(reward, table), group=group, censored=censored)
 
-    @property
-    def names(self) -> list[str]:
-        return [self.action, *self.reward_columns] + ([] if self.propensity is None else [self.propensity])
+    def with_missing_of(self, table: Table) -> "Roles":
+        """With the values that the table declares to be gaps."""
+        pairs = [(name, value) for name in self.names for value in table.missing.get(name, ())]
+        return replace(self, missing=tuple(pairs))
 
     @property
     def reward_columns(self) -> tuple[str, ...]:
         """The column of the reward, or those that it is the sum of."""
         return self.parts or (self.reward,)
+
+    @property
+    def by_role(self) -> dict[str, str]:
+        """The columns that there are, by what they are."""
+        reward = f"part '{{}}' of the reward '{self.reward}'" if self.parts else "reward"
+        optional = {"propensity": self.propensity, "group": self.group, "censored": self.censored}
+        given = {role: name for role, name in optional.items() if name is not None}
+        return {"action": self.action} | {reward.format(name): name for name in self.reward_columns} | given
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.by_role.values())
 
     def missing_values(self) -> dict[str, list[str]]:
         """The values declared to be gaps, by column."""
@@ -62,11 +79,9 @@ class Roles:
 
     def check(self, table: Table, fewest_rows: int) -> None:
         """Refuse a table without these columns, one column in two roles, or too few rows."""
-        reward = f"part '{{}}' of the reward '{self.reward}'" if self.parts else "reward"
-        roles = {"action": self.action} | {reward.format(name): name for name in self.reward_columns}
-        roles |= {} if self.propensity is None else {"propensity": self.propensity}
+        roles = self.by_role
         for role, name in roles.items():
-            table.find(name, f"the {role}")
+            table.find(name, "whether the outcome is censored" if role == "censored" else f"the {role}")
             shared = [other for other, column in roles.items() if column == name and other != role]
             if shared:
                 raise InputProblem(f"Column '{name}' cannot be both the {role} and the {shared[0]}; name two columns.")

@@ -26,14 +26,22 @@ class Linear(eqx.Module):
 
 
 class Moments:
-    """What the regressions need of the rows: of every action, sums of products of columns and rewards."""
+    """What the regressions need of the rows: of every action, (weighted) sums of products of columns and rewards."""
 
-    def __init__(self, features: np.ndarray, actions: np.ndarray, rewards: np.ndarray, count: int):
+    def __init__(
+        self,
+        features: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        count: int,
+        weights: np.ndarray | None = None,
+    ):
         self.centre, self.mean = features.mean(axis=0), rewards.mean()
         columns = np.column_stack([features - self.centre, np.ones(len(features))])
         groups = [actions == action for action in range(count)]
-        self.products = np.stack([columns[took].T @ columns[took] for took in groups])
-        self.sums = np.stack([columns[took].T @ (rewards[took] - self.mean) for took in groups])
+        counted = columns if weights is None else columns * weights[:, None]
+        self.products = np.stack([columns[took].T @ counted[took] for took in groups])
+        self.sums = np.stack([counted[took].T @ (rewards[took] - self.mean) for took in groups])
 
     def fit(self, shared: float, own: float) -> Linear:
         """With these priors: each action's own slopes given the shared ones, which solve what remains."""

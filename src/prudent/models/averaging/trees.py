@@ -49,22 +49,38 @@ class Trees(eqx.Module):
 
 
 class Table(NamedTuple):
-    """Logged rows for trees: the bin of every feature, the edges of the bins, actions and standardised rewards."""
+    """Logged rows for trees: the bin of every feature, the edges of the bins, actions and standardised rewards.
+
+    weights: how much every row counts; None: equally.
+    """
 
     bins: np.ndarray
     edges: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
     n_actions: int
+    weights: np.ndarray | None = None
 
     @classmethod
-    def of(cls, features: np.ndarray, actions: np.ndarray, rewards: np.ndarray, count: int) -> "Table":
+    def of(
+        cls,
+        features: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        count: int,
+        weights: np.ndarray | None = None,
+    ) -> "Table":
         edges = np.stack([_edges(column) for column in features.T])
         bins = np.stack([np.searchsorted(own, column) for own, column in zip(edges, features.T, strict=True)], axis=1)
-        return cls(bins.astype(np.int64), edges, actions, rewards, count)
+        return cls(bins.astype(np.int64), edges, actions, rewards, count, weights)
 
     def take(self, rows: np.ndarray) -> "Table":
-        return self._replace(bins=self.bins[rows], actions=self.actions[rows], rewards=self.rewards[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        parts = {"bins": self.bins[rows], "actions": self.actions[rows], "rewards": self.rewards[rows]}
+        return self._replace(**parts, weights=weights)
+
+    def weighted(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers if self.weights is None else numbers * self.weights
 
 
 def _edges(column: np.ndarray) -> np.ndarray:
@@ -85,8 +101,9 @@ class Boosting:
     def __init__(self, table: Table, seed: int, mixing: np.ndarray | None = None, judged: Table | None = None):
         self.table, self.judged = table, table.take(np.zeros(0, int)) if judged is None else judged
         self.random, count = np.random.default_rng(seed), table.n_actions
-        sums, rows = (np.bincount(table.actions, weights=own, minlength=count) for own in (table.rewards, None))
-        centre = table.rewards.mean()
+        counted = table.weighted(table.rewards), table.weights
+        sums, rows = (np.bincount(table.actions, weights=own, minlength=count) for own in counted)
+        centre = table.rewards.mean() if table.weights is None else sums.sum() / rows.sum()
         self.means = centre + (sums - rows * centre) / (rows + ACTION_PRIOR)
         self.correlation = None if mixing is None else mixing @ mixing.T
         asked = np.flatnonzero(np.isfinite(table.edges[:, 0]))  # the others are the same for all rows
@@ -100,8 +117,9 @@ class Boosting:
         table, residual, asked = self.table, self.residual, self.asked
         some = self.random.permutation(len(residual))[: min(int(np.ceil(ROWS_ASKED * len(residual))), MOST_ROWS)]
         questions = self.random.permutation(asked)[: min(int(np.ceil(QUESTIONS_ASKED * len(asked))), MOST_QUESTIONS)]
-        asks, at, leaf = _questions(table.take(some), residual[some], questions)
-        values = RATE * _values(leaf, table.actions[some], residual[some], table.n_actions, self.correlation)
+        seen = table.take(some)
+        asks, at, leaf = _questions(seen, residual[some], questions)
+        values = RATE * _values(leaf, seen, residual[some], self.correlation)
         self.residual = residual - values[_leaf(table.bins, asks, at), table.actions]
         self.predicted.append(self.predicted[-1] + values[_leaf(self.judged.bins, asks, at)])
         self.grown.append((asks, at, values))
@@ -115,7 +133,8 @@ class Boosting:
     def squared_error(self) -> float:
         """The sum over the judged rows."""
         rows = np.arange(len(self.judged.actions))
-        return float(((self.predicted[-1][rows, self.judged.actions] - self.judged.rewards) ** 2).sum())
+        squares = (self.predicted[-1][rows, self.judged.actions] - self.judged.rewards) ** 2
+        return float(self.judged.weighted(squares).sum())
 
     @property
     def trees(self) -> Trees:
@@ -144,13 +163,14 @@ def _leaf(bins: np.ndarray, questions: np.ndarray, at: np.ndarray) -> np.ndarray
 def _questions(table: Table, residual: np.ndarray, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The question and the bin of every level, each the best given those before it; and the leaf of every row."""
     bins, leaf = table.bins[:, questions], np.zeros(len(residual), np.int64)
-    place, repeated = np.arange(len(questions)) * BINS + bins, np.repeat(residual, len(questions))
+    place, repeated = np.arange(len(questions)) * BINS + bins, np.repeat(table.weighted(residual), len(questions))
+    counted = None if table.weights is None else np.repeat(table.weights, len(questions))
     asks, at = np.zeros(DEPTH, np.int64), np.zeros(DEPTH, np.int64)
     for level in range(DEPTH):
         groups = 2**level * table.n_actions
         key = ((leaf * table.n_actions + table.actions)[:, None] * (len(questions) * BINS) + place).ravel()
         size, shape = groups * len(questions) * BINS, (2**level, table.n_actions, len(questions), BINS)
-        rows = np.bincount(key, minlength=size).reshape(shape)
+        rows = np.bincount(key, weights=counted, minlength=size).reshape(shape)
         sums = np.bincount(key, weights=repeated, minlength=size).reshape(shape)
         upto = np.cumsum(sums, axis=3), np.cumsum(rows, axis=3)
         beyond = tuple(part[..., -1:] - part for part in upto)
@@ -169,13 +189,12 @@ def _explained(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return total * shared + (apart**2 / (rows + ACTION_PRIOR)).sum(axis=1)
 
 
-def _values(
-    leaf: np.ndarray, actions: np.ndarray, residual: np.ndarray, count: int, correlation: np.ndarray | None
-) -> np.ndarray:
+def _values(leaf: np.ndarray, table: Table, residual: np.ndarray, correlation: np.ndarray | None) -> np.ndarray:
     """The value of every leaf for every action: a shared one, and what is an action's own."""
-    key, size = leaf * count + actions, 2**DEPTH * count
-    rows = np.bincount(key, minlength=size).reshape(-1, count)
-    sums = np.bincount(key, weights=residual, minlength=size).reshape(-1, count)
+    count = table.n_actions
+    key, size = leaf * count + table.actions, 2**DEPTH * count
+    rows = np.bincount(key, weights=table.weights, minlength=size).reshape(-1, count)
+    sums = np.bincount(key, weights=table.weighted(residual), minlength=size).reshape(-1, count)
     shared = sums.sum(axis=1) / (rows.sum(axis=1) + SHARED_PRIOR)
     apart = sums - rows * shared[:, None]
     if correlation is None:
