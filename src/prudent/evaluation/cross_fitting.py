@@ -8,10 +8,10 @@ import numpy as np
 
 from prudent.decide import Policy, Strategy
 from prudent.errors import InputProblem, Rule, check, instance, require, whole
-from prudent.evaluation.usable_rows import rows_seen
+from prudent.evaluation.usable_rows import groups_seen, rows_seen
 from prudent.models import Fitted, align_log
 from prudent.progress import tracked
-from prudent.table import Log
+from prudent.table import Log, count_groups, deal_groups
 
 _RULES = {
     "settings": Rule("be a model to fit, e.g. CausalPVAE()", lambda settings: hasattr(settings, "fit")),
@@ -24,19 +24,29 @@ _RULES = {
 def cross_fit(settings: Any, log: Log, *, folds: int = 5, seed: int = 0) -> "CrossFitted":
     """Fit a model `folds` times, each without one fold of the log's rows.
 
-    Its policies can be evaluated on the whole log: every row is decided and priced by the model that has not seen it.
-    This evaluates the learning method, on a little less data than there is; to act, fit on all of it.
+    The rows of a group are in one fold. Its policies can be evaluated on the whole log: every row is decided and priced
+    by the model that has not seen it. This evaluates the learning method, on a little less data than there is; to act,
+    fit on all of it.
     """
     check("cross_fit", _RULES, locals())
     require(len(log) >= folds, "cross_fit", "log", "have a row per fold", log)
+    fold = _folds(log, folds, seed)
+    parts = tracked(folds, "fitting without one part")
+    return CrossFitted(tuple(settings.fit(log.take(fold != held), seed=seed) for held in parts))
+
+
+def _folds(log: Log, folds: int, seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    if log.groups is not None:
+        count = count_groups(log.groups)
+        require(count is not None and count >= folds, "cross_fit", "log", "have a group per fold", count)
+        return deal_groups(log.groups, folds, random)
     # identical rows stay in one fold, so that none is evaluated by a model that saw its copy
     marks = np.zeros(len(log), np.uint64)
     marks[log.rewarded] = log.fingerprints()
     marks[~log.rewarded] = np.arange(int((~log.rewarded).sum()), dtype=np.uint64)
     _, group = np.unique(marks, return_inverse=True)
-    fold = (np.random.default_rng(seed).permutation(int(group.max()) + 1) % folds)[group]
-    parts = tracked(folds, "fitting without one part")
-    return CrossFitted(tuple(settings.fit(log.take(fold != held), seed=seed) for held in parts))
+    return (random.permutation(int(group.max()) + 1) % folds)[group]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +61,20 @@ class CrossFitted:
 
     def unseen(self, log: Log) -> np.ndarray:
         """For each row, the index of the first model that has not seen it."""
-        seen = np.stack([rows_seen(model, align_log(log, model)) for model in self.models])
+        seen = np.stack([self._seen(model, align_log(log, model)) for model in self.models])
         if seen.all(axis=0).any():
             raise InputProblem(
                 "Every fold's model has seen some of these rows; evaluate on the log that was cross-fitted, or on "
                 "decisions that none of them saw."
             )
         return np.argmin(seen, axis=0)
+
+    @staticmethod
+    def _seen(model: Fitted, log: Log) -> np.ndarray:
+        known = rows_seen(model, log)
+        if log.groups is None or not len(model.groups):
+            return known
+        return np.where(log.groups >= 0, groups_seen(model, log), known)  # without a group, a row speaks for itself
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ class ClippedInversePropensity(Estimator):
         return Terms.mean(self.tail_weights(evidence) * evidence.rewards)
 
     def tail_weights(self, evidence: Evidence) -> np.ndarray:
-        return _limited(self.limit, evidence.weights, evidence.rewards, np.zeros(len(evidence)), np.minimum)
+        return _limited(self.limit, evidence, evidence.rewards, np.zeros(len(evidence)), np.minimum)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class LimitedDoublyRobust(Estimator):
 
     def tail_weights(self, evidence: Evidence) -> np.ndarray:
         residuals = evidence.rewards - evidence.logged_prices
-        return _limited(self.limit, evidence.weights, residuals, evidence.policy_prices, self.limited)
+        return _limited(self.limit, evidence, residuals, evidence.policy_prices, self.limited)
 
 
 @dataclass(frozen=True)
@@ -172,12 +172,13 @@ def _corrected(evidence: Evidence, weights: np.ndarray) -> Terms:
 
 def _limited(
     limit: float | None,
-    weights: np.ndarray,
+    evidence: Evidence,
     residuals: np.ndarray,
     base: np.ndarray,
     limiting: Callable[[np.ndarray, float], np.ndarray],
 ) -> np.ndarray:
     """The weights under the limit that was given, or under the one with the least estimated mean squared error."""
+    weights = evidence.weights
     if limit is not None:
         return limiting(weights, limit)
     positive = weights[weights > 0]
@@ -187,15 +188,19 @@ def _limited(
     candidates = [
         limiting(weights, one) for one in reversed(limits)
     ]  # among equals, the one that changes the weights least
-    errors = [_squared_error(kept, weights, residuals, base) for kept in candidates]
+    errors = [_squared_error(kept, weights, residuals, base, evidence.groups) for kept in candidates]
     return candidates[int(np.argmin(errors))]
 
 
-def _squared_error(kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray, base: np.ndarray) -> float:
-    rows = len(weights)
-    lost = (weights - kept) * residuals
+def _squared_error(
+    kept: np.ndarray, weights: np.ndarray, residuals: np.ndarray, base: np.ndarray, groups: np.ndarray | None
+) -> float:
+    lost, terms = (weights - kept) * residuals, base + kept * residuals
+    if groups is not None:
+        lost, terms = (Terms.mean(values).by_group(groups).influence for values in (lost, terms))
+    rows = len(terms)
     bias = abs(lost.mean()) + 2 * lost.std() / math.sqrt(rows)
-    return float(np.var(base + kept * residuals) / rows + bias**2)
+    return float(np.var(terms) / rows + bias**2)
 
 
 def _require_limit(estimator: ClippedInversePropensity | LimitedDoublyRobust) -> None:

@@ -16,9 +16,9 @@ from prudent.evaluation.intervals import Interval, Student
 from prudent.evaluation.policy_estimates import EvaluationSettings
 from prudent.evaluation.price_sources import PriceSource, check_priced, prices_from
 from prudent.evaluation.prices import LearntPrices, Prices
-from prudent.evaluation.usable_rows import require_unseen, rows_left_out
+from prudent.evaluation.usable_rows import few_groups, require_unseen, rows_left_out
 from prudent.models import align_log
-from prudent.propensity import Propensity, propensity_or_default
+from prudent.propensity import Censoring, FittedPropensity, Propensity, propensity_or_default
 from prudent.table import Log, label_text
 
 ENOUGH_TO_LEARN = 200  # rows; from fewer, nothing is learnt that a model of a larger log does not know better
@@ -59,7 +59,9 @@ def evaluate(
         (none: refer), probabilities or `Advice`. The decisions as logged and every constant action are always included.
         A row that a policy refers is decided as it was logged.
     log: held-out decisions, read with `fitted.read(frame)` or from `Log.split`. Rows that a model was fitted on are
-        refused; a few of them are a warning.
+        refused; a few of them are a warning, as are other rows of groups that a model was fitted on. Where rows belong
+        to groups, intervals are those of groups drawn anew. Where outcomes are censored, every row counts: those whose
+        outcome was seen are weighted by how unlikely that was.
     propensity: how likely the logged actions were. By default the logged probabilities if the log has them, otherwise
         `Stacked()`.
     prices: the expected reward of every action, for the direct and doubly robust estimators: a model, cross-fitted
@@ -81,8 +83,8 @@ def evaluate(
     models = _models(named)
     for model in models[:1]:
         log = align_log(log, model)
-    used, notes = log.rewarded, rows_left_out(log)
-    if not used.any():
+    used, notes = log.followed, rows_left_out(log)
+    if not log.rewarded.any():
         raise InputProblem("The log has no row with both an action and a reward, so nothing can be evaluated.")
     log = log.take(used)
     instead = " Prices are cross-fitted on these rows instead of taken from the model." if prices is None else ""
@@ -94,11 +96,15 @@ def evaluate(
         source = _only_model(named, models)
     model = source if isinstance(source, FittedModel | CrossFitted) else None
     price_warnings = [] if model is None else check_priced(model, log)
+
+    def fit() -> tuple[FittedPropensity, Censoring | None]:
+        return learner.fit(log, seed), Censoring.of(log, seed)
+
     with ThreadPoolExecutor(1) as beside:
         # the learners use one core, and completing and pricing leave some of it idle
-        fitting = beside.submit(copy_context().run, learner.fit, log, seed)
+        fitting = beside.submit(copy_context().run, fit)
         decided, from_model = decisions(named, log, used, model, threshold)
-        fitted = fitting.result()
+        fitted, censoring = fitting.result()
     if prices is None:
         priced = _with_learnt(from_model, log, threshold, seed)
     elif from_model is not None:
@@ -107,7 +113,8 @@ def evaluate(
         priced, price_warnings = prices_from(prices, log, used, threshold, seed, "evaluate")
     chosen = {**decided, LOGGED: as_logged(log), **_constants(named, log)}
     settings = EvaluationSettings(tuple(estimators), interval, float(confidence), below, float(worst_share))
-    return Evaluation(log, tuple(named), chosen, fitted, priced, settings, (*notes, *leaks, *price_warnings))
+    notes += [*([] if censoring is None else censoring.notes), *few_groups(log), *leaks, *price_warnings]
+    return Evaluation(log, tuple(named), chosen, fitted, priced, settings, censoring, tuple(notes))
 
 
 def _named(policies: Decider | Mapping[str, Decider]) -> dict[str, Decider]:

@@ -1,6 +1,7 @@
 """Confidence intervals: Student's, the bootstrap's, empirical Bernstein's, and a smoothed lower bound.
 
-All take per-row terms and, where the propensity imputed gaps, the variance that the imputations add.
+All take per-row terms (per group, where rows belong together: see `Terms.by_group`) and, where the propensity imputed
+gaps, the variance that the imputations add.
 """
 
 import abc
@@ -15,6 +16,7 @@ from prudent.errors import Rule, check, is_number, number, optional, whole
 from prudent.evaluation.row_terms import Evidence, Terms, between_imputations, ratios
 from prudent.progress import tracked
 from prudent.show import plain_types
+from prudent.table import group_codes
 
 BLOCK_CELLS = 4_000_000  # resampled rows held at once: memory does not grow with the number of draws
 SMOOTHING_STEPS = (1.0, 0.5, 0.25, 0.125)
@@ -204,6 +206,10 @@ class LogarithmicSmoothing:
     probability 1 − δ. Of four λ, √(2 ln(4/δ)/n) and its halves, the best is taken, each at δ/4. It needs the true
     propensities; with estimated ones it is as good as they are. A reward below the given range counts as its lower end,
     and then the bound does not hold.
+
+    Where rows belong together, groups are independent, and wᵢrᵢ is a group's total, in units of the mean group size:
+    the mean of these is the mean over rows. Given the sizes their expectations Vg differ, and E Π(1 + λxg) =
+    Π(1 + λVg) ≤ (1 + λV)ᴳ, since the logarithm is concave; so the bound holds.
     """
 
     reward_range: tuple[float, float] | None = None
@@ -218,9 +224,13 @@ class LogarithmicSmoothing:
         if not low < high:
             return low
         scaled = np.clip((evidence.rewards - low) / (high - low), 0.0, 1.0)
-        rows, tail = len(evidence), math.log(len(SMOOTHING_STEPS) / (1 - confidence))
+        earned = evidence.weights * scaled
+        if evidence.groups is not None:
+            codes, count = group_codes(evidence.groups)
+            earned = np.bincount(codes, earned, count) * count / len(codes)
+        rows, tail = len(earned), math.log(len(SMOOTHING_STEPS) / (1 - confidence))
         steps = math.sqrt(2 * tail / rows) * np.array(SMOOTHING_STEPS)
-        smooth = np.array([np.log1p(step * evidence.weights * scaled).mean() for step in steps])
+        smooth = np.array([np.log1p(step * earned).mean() for step in steps])
         best = float(np.max(np.expm1(smooth - tail / rows) / steps))
         return low + (high - low) * float(np.clip(best, 0.0, 1.0))
 
@@ -229,8 +239,14 @@ def _is_range(value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2 and all(map(is_number, value)) and value[0] < value[1]
 
 
-def resampled_rows(rows: int, draws: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each row is drawn, [draw, row], in blocks that bound memory."""
+def resampled_rows(rows: int, draws: int, seed: int, groups: np.ndarray | None = None) -> Iterator[np.ndarray]:
+    """How often each row is drawn, [draw, row], in blocks that bound memory; all rows of a group are drawn together."""
+    if groups is not None:
+        codes, count = group_codes(groups)
+        for drawn in resampled_rows(count, draws, seed):
+            size = max(1, BLOCK_CELLS // rows)
+            yield from (drawn[at : at + size, codes] for at in range(0, len(drawn), size))
+        return
     random, block = np.random.default_rng(seed), max(1, BLOCK_CELLS // rows)
     for at in tracked(-(-draws // block), "bootstrap"):
         start = at * block

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prudent.table import group_codes
+
 WIDTHS = (0.1, 0.3, 1.0)  # over the number of columns: how fast similarity falls with squared distance
 PENALTIES = tuple(10.0**power for power in np.arange(-2.0, 1.6, 0.5))
 LEARNING_ROWS, CHOOSING_ROWS = 1_500, 750  # rows that coefficients, and before them width and penalty, are learnt from
@@ -24,6 +26,14 @@ def action_likeness(labels: Sequence[object]) -> np.ndarray:
     return 0.5 + 0.5 * np.eye(len(labels))
 
 
+def _together(groups: np.ndarray) -> list[np.ndarray]:
+    """The rows of every group of several rows."""
+    codes, count = group_codes(groups)
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+    return [part for part in parts if len(part) > 1]
+
+
 @dataclass(frozen=True, eq=False)
 class KernelRidge:
     """Outcomes as a smooth function of a complete table and an action; `width` and `penalty` as `chosen` from data."""
@@ -35,11 +45,18 @@ class KernelRidge:
 
     @classmethod
     def chosen(
-        cls, table: np.ndarray, likeness: np.ndarray, actions: np.ndarray, outcomes: np.ndarray, rows: np.ndarray
+        cls,
+        table: np.ndarray,
+        likeness: np.ndarray,
+        actions: np.ndarray,
+        outcomes: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray | None = None,
     ) -> "KernelRidge":
-        """Width and penalty with the least leave-one-out error on some rows."""
+        """Width and penalty with the least error on some rows, each predicted without itself or without its group."""
         best: tuple[float, float, float] | None = None
         centred = outcomes[rows] - outcomes[rows].mean()
+        together = [] if groups is None else _together(groups[rows])
         for width in WIDTHS:
             kernel = cls(table, likeness, width, 0.0)._kernel(actions, rows, rows)
             spectrum, vectors = np.linalg.eigh(kernel)
@@ -47,7 +64,13 @@ class KernelRidge:
             for penalty in PENALTIES:
                 kept = spectrum / (spectrum + penalty)
                 leverage = np.minimum((vectors**2) @ kept, 1 - 1e-6)
-                error = float(np.mean(((centred - vectors @ (kept * turned)) / (1 - leverage)) ** 2))
+                residual = centred - vectors @ (kept * turned)
+                left_out = residual / (1 - leverage)
+                for group in together:
+                    own = vectors[group]
+                    without = (1 + 1e-6) * np.eye(len(group)) - (own * kept) @ own.T
+                    left_out[group] = np.linalg.solve(without, residual[group])
+                error = float(np.mean(left_out**2))
                 if best is None or error < best[0]:
                     best = error, width, penalty
         assert best is not None  # there are widths and penalties to choose from

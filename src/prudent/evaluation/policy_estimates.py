@@ -15,7 +15,7 @@ from prudent.evaluation.intervals import Bootstrap, Estimate, ImputedTerms, Inte
 from prudent.evaluation.prices import Prices
 from prudent.evaluation.row_terms import Evidence, Terms
 from prudent.evaluation.tails import as_share, share_rows, worst_mean
-from prudent.propensity import FEW_ROWS, FittedPropensity, effective_sample_size
+from prudent.propensity import FEW_ROWS, Censoring, FittedPropensity, effective_sample_size
 from prudent.table import Log, did_you_mean
 
 HEADLINE = ("self-normalised dr", "dr")
@@ -39,6 +39,7 @@ class PolicyEstimates:
 
     asked: the names of the policies that were given; `names` also has the log's decisions and the constant actions.
     probabilities: of every action by policy, [row, action]; NaN in rows decided as logged.
+    censoring: how likely it was to see each outcome; None where none is censored.
     """
 
     log: Log
@@ -47,6 +48,7 @@ class PolicyEstimates:
     propensity: FittedPropensity
     prices: Prices
     settings: EvaluationSettings
+    censoring: Censoring | None = None
     _evidence: dict[tuple[str, bool], Evidence] = field(default_factory=dict, init=False, repr=False)
     _logged: dict[Estimator, ImputedTerms] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[str, dict[tuple[str, str], Estimate]] = field(default_factory=dict, init=False, repr=False)
@@ -66,7 +68,8 @@ class PolicyEstimates:
     @property
     def rounding(self) -> float:
         """Differences up to this are rounding errors of sums of such rewards, whatever their interval says."""
-        return 1e-9 * float(self.log.rewards.std()) + 1e-13 * float(np.abs(self.log.rewards).max())
+        rewards = self.log.rewards[self.log.rewarded]
+        return 1e-9 * float(rewards.std()) + 1e-13 * float(np.abs(rewards).max())
 
     @cached_property
     def best_constant(self) -> str | None:
@@ -87,7 +90,8 @@ class PolicyEstimates:
     def _answerable(self, constant: str) -> bool:
         weights = self.evidence(constant).weights
         outside = support(self.propensity, self.probabilities[constant], weights).outside
-        return effective_sample_size(weights) >= FEW_ROWS and not outside > MOSTLY_OUTSIDE
+        independent = effective_sample_size(weights, self.log.groups)
+        return independent >= FEW_ROWS and not outside > MOSTLY_OUTSIDE
 
     def evidence(self, policy: str) -> Evidence:
         """Weights, rewards and prices of a policy, row by row, in the internal sign (higher is better)."""
@@ -102,6 +106,12 @@ class PolicyEstimates:
     def effective_sample_size(self, policy: str) -> float:
         """How many equally weighted rows would say as much as the policy's weighted ones, (Σw)² / Σw²."""
         return effective_sample_size(self.evidence(policy).weights)
+
+    def effective_groups(self, policy: str) -> float | None:
+        """How many equally weighted groups would say as much, if the rows of a group were all alike; None without."""
+        if self.log.groups is None:
+            return None
+        return effective_sample_size(self.evidence(policy).weights, self.log.groups)
 
     def alike(self, policy: str) -> tuple[str, ...]:
         """All policies that decide every row as this one does, itself included: their difference is exactly zero."""
@@ -256,14 +266,16 @@ class PolicyEstimates:
             return _imputed_terms(self.evidence(policy), worst if quantity == "worst_mean" else estimator.terms)
         evidence = self.tail_evidence(policy)
         if self.prices.tail is None and not estimator.uses_weights:
-            return ImputedTerms(Terms.ratio(np.zeros(len(evidence)), np.zeros(len(evidence))))  # unknown: NaN
+            nothing = np.zeros(len(evidence))
+            return ImputedTerms(Terms.ratio(nothing, nothing).by_group(evidence.groups))  # unknown: NaN
         return _imputed_terms(evidence, estimator.terms)
 
     def _share(self, policy: str, estimator: Estimator, estimate: Estimate) -> Estimate:
         return as_share(estimate, self._rows_used(policy, estimator), self.settings.confidence)
 
     def _rows_used(self, policy: str, estimator: Estimator) -> float:
-        return self.effective_sample_size(policy) if estimator.uses_weights else len(self.log)
+        weights = self.evidence(policy).weights if estimator.uses_weights else np.ones(len(self.log))
+        return effective_sample_size(weights, self.log.groups)
 
     def _with_interval(
         self, terms: ImputedTerms, interval: Interval | None, confidence: float | None = None
@@ -312,6 +324,8 @@ class PolicyEstimates:
 
     def _make_evidence(self, probabilities: np.ndarray, tail: bool) -> Evidence:
         prices, outcomes = self.prices.rewards, self.log.rewards
+        if self.censoring is not None:  # weighted by 0, so any number within the range will do
+            outcomes = np.where(self.log.rewarded, outcomes, outcomes[self.log.rewarded].mean())
         if tail and self.settings.below is not None:
             outcomes = (outcomes < self.log.sign * self.settings.below) * 1.0
             # given prices say nothing of the tail: there the weights alone decide
@@ -324,8 +338,12 @@ class PolicyEstimates:
         expected = np.where(referred, logged, np.sum(known * prices, axis=1))
         weights, imputed = np.where(referred, 1.0, agreement / self.propensity.taken), self.propensity.imputed
         each = None if imputed is None else np.where(referred[None, :], 1.0, agreement[None, :] / imputed)
-        return Evidence(weights, outcomes, logged, expected, each)
+        if self.censoring is not None:
+            weights = weights * self.censoring.weights
+            each = None if each is None else each * self.censoring.weights[None, :]
+        return Evidence(weights, outcomes, logged, expected, each, self.log.groups)
 
 
 def _imputed_terms(evidence: Evidence, terms: Callable[[Evidence], Terms]) -> ImputedTerms:
-    return ImputedTerms(terms(evidence), [terms(imputed).value for imputed in evidence.imputations()])
+    values = [terms(imputed).value for imputed in evidence.imputations()]
+    return ImputedTerms(terms(evidence).by_group(evidence.groups), values)

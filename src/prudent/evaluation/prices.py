@@ -112,8 +112,9 @@ class LearntPrices:
 
     def fit(self, log: Log, below: float | None = None, seed: int = 0, beside: Prices | None = None) -> Prices:
         """Prices of every row; `below` in the internal sign. A model's prices `beside` them are stacked too."""
-        lacking = int((~log.rewarded).sum())
-        require(lacking == 0, "LearntPrices", "log", "have an action and a reward in every row", f"{lacking} without")
+        lacking = int((~log.followed).sum())
+        must = "have an action and a reward in every row that is not censored"
+        require(lacking == 0, "LearntPrices", "log", must, f"{lacking} without")
         with working("prices, filling gaps"):
             tables = _Tables.of(log, seed)
         others = (None, None) if beside is None else (beside.rewards, beside.tail)
@@ -128,25 +129,28 @@ class LearntPrices:
         self, tables: "_Tables", log: Log, outcomes: np.ndarray, beside: np.ndarray | None, seed: int
     ) -> np.ndarray:
         fold, n_actions = deal_folds(log, self.folds, seed), len(log.action_labels)
+        known = log.rewarded  # what is learnt from; censored rows are priced, too
         some = np.random.default_rng([seed, 1]).permutation(len(log))
+        some = some[known[some]]
 
         def smooth(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
             learnt = some[np.isin(some, train)][:LEARNING_ROWS]
             return ridge.predict(log.actions, outcomes, learnt, rows)
 
         def stepped(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            return _boosted(tables, log.actions, n_actions, outcomes, train, rows, seed)
+            return _boosted(tables, log.actions, n_actions, outcomes, train[known[train]], rows, seed)
 
         with single_thread():
             likeness = action_likeness(log.action_labels)
             with working("prices, choosing the kernel"):
-                ridge = KernelRidge.chosen(tables.guessed, likeness, log.actions, outcomes, some[:CHOOSING_ROWS])
+                chosen_by = log.actions, outcomes, some[:CHOOSING_ROWS], log.groups
+                ridge = KernelRidge.chosen(tables.guessed, likeness, *chosen_by)
             parts = [
                 *([] if beside is None else [beside[:, None]]),
                 across_folds(fold, smooth, "prices by kernel regression")[:, None],
                 across_folds(fold, with_row_limit(stepped, seed), "prices by boosting"),
             ]
-        return _stacked(np.concatenate(parts, axis=1), log.actions, outcomes, fold)
+        return _stacked(np.concatenate(parts, axis=1), log.actions, outcomes, fold, known)
 
 
 class _Tables(NamedTuple):
@@ -161,16 +165,21 @@ class _Tables(NamedTuple):
         return cls(*native_table(log), standardised(expected_table(numeric_table(log), seed)))
 
 
-def _stacked(parts: np.ndarray, actions: np.ndarray, outcomes: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Predictions [row, learner, action] stacked: each learner has a share of at least 0, and the rest is the mean."""
+def _stacked(
+    parts: np.ndarray, actions: np.ndarray, outcomes: np.ndarray, fold: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """Predictions [row, learner, action] stacked: each learner has a share of at least 0, and the rest is the mean.
+
+    known: the rows that have an outcome.
+    """
     from scipy.optimize import nnls
 
     result = np.empty(parts[:, 0].shape)
     for held in range(int(fold.max()) + 1):
-        others = fold != held
+        others, rows = (fold != held) & known, fold == held
         mean = outcomes[others].mean()
         shares, _ = nnls(parts[np.flatnonzero(others), :, actions[others]] - mean, outcomes[others] - mean)
-        result[~others] = mean + np.einsum("p,rpa->ra", shares, parts[~others] - mean)
+        result[rows] = mean + np.einsum("p,rpa->ra", shares, parts[rows] - mean)
     return result
 
 

@@ -7,16 +7,18 @@ import numpy as np
 from prudent.decide import FittedModel
 from prudent.errors import InputProblem
 from prudent.models import align_log
-from prudent.table import Log, distinctive
+from prudent.table import Log, count_groups, distinctive
 
 REFUSE_ABOVE, WARN_ABOVE = 0.5, 0.01  # shares of the rows that a model was fitted on
+FEW_GROUPS = 40  # from so many on, intervals between groups cover about as often as they claim
 DISTINCT_ROWS = 20  # fewer are too few to compare by
 
 
 def require_unseen(models: Sequence[FittedModel], log: Log, consequence: str) -> list[str]:
     """Refuse rows that one of the models was fitted on (more than half), and warn from one in a hundred on.
 
-    Returns the warnings; `consequence` completes their sentence: what follows for the numbers that are reported.
+    Other rows of groups that it was fitted on, such as later visits of the same patients, are a warning, too. Returns
+    the warnings; `consequence` completes their sentence: what follows for the numbers that are reported.
     """
     largest = max((share_seen(model, log) for model in models), default=0.0)
     if largest > REFUSE_ABOVE:
@@ -27,7 +29,20 @@ def require_unseen(models: Sequence[FittedModel], log: Log, consequence: str) ->
         )
     if largest > WARN_ABOVE:
         return [f"About {largest:.0%} of the rows are identical to rows the model was fitted on; {consequence}"]
+    known = max((groups_seen(model, log).mean() for model in models), default=0.0)
+    if known > WARN_ABOVE:
+        return [
+            f"About {known:.0%} of the rows have a '{log.roles.group}' whose other rows the model was fitted on, so it "
+            f"may know them better than new ones; {consequence}"
+        ]
     return []
+
+
+def groups_seen(model: FittedModel, log: Log) -> np.ndarray:
+    """Which rows of a log belong to a group that the model was fitted on; where either has no groups, none."""
+    if log.groups is None or not len(model.groups):
+        return np.zeros(len(log), bool)
+    return np.isin(log.groups, model.groups)
 
 
 def share_seen(model: FittedModel, log: Log) -> float:
@@ -60,7 +75,19 @@ def rows_seen(model: FittedModel, log: Log) -> np.ndarray:
     return seen
 
 
+def few_groups(log: Log) -> list[str]:
+    """A note on how many groups the rows belong to, and a warning where these are few."""
+    count = count_groups(log.groups)
+    if count is None or count == len(log):
+        return []
+    note = (
+        f"The {len(log)} rows belong to {count} groups by '{log.roles.group}'; intervals are those of {count} groups, "
+        f"not of {len(log)} rows."
+    )
+    return [f"{note} With fewer than {FEW_GROUPS} groups they may be too short." if count < FEW_GROUPS else note]
+
+
 def rows_left_out(log: Log) -> list[str]:
-    """A note on rows without an action or a reward."""
-    count = int((~log.rewarded).sum())
+    """A note on rows without an action or a reward; censored rows are not left out."""
+    count = int((~log.followed).sum())
     return [f"{count} of {len(log)} rows have no action or no reward, and are left out."] if count else []

@@ -150,9 +150,7 @@ def _require_alike(logs: Sequence[Log]) -> None:
                 f"The logs of fit_many must have one schema, the same actions and the same number of rows, and log "
                 f"{number} differs from log 1; read them all with the schema and action_labels of the first."
             )
-        if not np.array_equal(
-            log.groups if log.groups is not None else [], first.groups if first.groups is not None else []
-        ):
+        if not _same_groups(log, first):
             raise InputProblem(
                 f"The logs of fit_many hold out the same rows, and the groups of log {number} are not those of log 1; "
                 "fit the logs one by one."
@@ -163,6 +161,12 @@ def _require_alike(logs: Sequence[Log]) -> None:
             f"The logs of fit_many hold out the same rows, and only {shared} rows have an action and a reward in all "
             f"of them; at least {FEWEST_ROWS} are needed. Fit the logs one by one."
         )
+
+
+def _same_groups(log: Log, other: Log) -> bool:
+    if log.groups is None or other.groups is None:
+        return log.groups is other.groups
+    return np.array_equal(log.groups, other.groups)
 
 
 def _rewarded_in_all(logs: Sequence[Log]) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Cross-fitting: each row is predicted by a model that was fitted without it.
 
 Rows are dealt into folds, those of one group into one; each fold is predicted by models of the other folds, and rows
-with no action recorded get the mean over the folds' models. Used by the propensities and by everything else that learns from the same log that it
-judges.
+with no action recorded get the mean over the folds' models. Used by the propensities and by everything else that learns
+from the same log that it judges.
 """
 
 from collections.abc import Callable

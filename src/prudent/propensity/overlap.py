@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.show import plain_types
-from prudent.table import ActionLabel
+from prudent.table import ActionLabel, group_codes
 
 OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about a treatment for such a row
 ROWS_LIKE_IT = 50  # rewards of an action that tell it for one kind of case
@@ -102,8 +102,13 @@ def _action_overlap(label: ActionLabel, of_takers: np.ndarray, known: np.ndarray
     )
 
 
-def effective_sample_size(weights: np.ndarray) -> float:
-    """How many equally weighted rows would be as informative: (Σw)² / Σw²; 0 where all weights are 0."""
+def effective_sample_size(weights: np.ndarray, groups: np.ndarray | None = None) -> float:
+    """How many equally weighted rows would be as informative: (Σw)² / Σw²; 0 where all weights are 0.
+
+    groups: count groups of rows rather than rows, as if the rows of a group said all the same.
+    """
+    if groups is not None:
+        weights = np.bincount(group_codes(groups)[0], weights)
     squares = float((weights**2).sum())
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 

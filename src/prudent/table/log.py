@@ -182,8 +182,10 @@ class Log:
         return replace(self, **{name: array[index] for name, array in arrays.items() if array is not None})
 
     def split(self, share: float, seed: int = 0) -> tuple["Log", "Log"]:
-        """Two logs with `share` and the rest of the rows at random, each in the original order; the rows of a group are in
-        one of them."""
+        """Two logs with `share` and the rest of the rows at random, each in the original order.
+
+        The rows of a group are all in one of them.
+        """
         check("Log.split", _SPLIT_RULES, {"share": share, "seed": seed})
         require(len(self) >= 2, "Log.split", "log", "have at least two rows", len(self))
         first = min(max(round(share * len(self)), 1), len(self) - 1)
@@ -278,11 +280,10 @@ def _row_notes(log: Log, action: str, reward: str, consequence: str) -> list[str
         raise InputProblem(
             f"No row has both an action in '{action}' and a reward in '{reward}'; a log needs rows with both."
         )
+    expected = log.rewards if log.censored is None else log.rewards[~log.censored]
     lacking = {
         f"action in '{action}' that can be used": int((log.actions < 0).sum()),
-        f"reward in '{reward}'": int(
-            np.isnan(log.rewards if log.censored is None else log.rewards[~log.censored]).sum()
-        ),
+        f"reward in '{reward}'": int(np.isnan(expected).sum()),
     }
     return [
         f"{count_rows(count)} {'has' if count == 1 else 'have'} no {what}{consequence}."

@@ -147,7 +147,8 @@ def confounding(
     names = [(name, None) for name in (preferred, *others)] + [(preferred, name) for name in others]
     explored = [_Explored(*pair, contrast(estimates, *pair), gammas) for pair in names]
     once = np.ones((1, len(estimates.log)))
-    for counts in chain([once], resampled_rows(len(estimates.log), draws, seed)):
+    resampled = resampled_rows(len(estimates.log), draws, seed, estimates.log.groups)
+    for counts in chain([once], resampled):
         for at in tracked(len(explored), "bounds under unrecorded reasons"):
             explored[at].explore(counts)
     sign, confidence = estimates.log.sign, estimates.settings.confidence

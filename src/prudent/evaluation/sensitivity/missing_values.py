@@ -148,6 +148,11 @@ def shifted_missingness(
     imputations: completed records per row behind the propensities given the whole record.
     """
     check("shifted_missingness", _RULES, locals())
+    if estimates.censoring is not None:
+        raise InputProblem(
+            "What missing cells may hide is not computed where outcomes are censored; for that, evaluate on the rows "
+            "whose outcome was seen."
+        )
     preferred = preferred_policy(estimates, preferred)
     estimates.evidence(reference)  # a name that does not exist is refused there
     log = _aligned(estimates, fitted if isinstance(fitted, Fitted) else fitted.models[0])

@@ -21,14 +21,24 @@ def contrast(estimates: PolicyEstimates, policy: str, other: str | None = None) 
     evidence, first = estimates.evidence(policy), _Probabilities.of(estimates, policy)
     errors, odds = evidence.rewards - evidence.logged_prices, 1 / estimates.propensity.taken - 1
     if other is None:
-        return Contrast(evidence.policy_prices, np.ones(len(errors)), (first.part(first.taken, odds, errors),))
+        part = _of_those_seen(estimates, first.part(first.taken, odds, errors))
+        return Contrast(evidence.policy_prices, np.ones(len(errors)), (part,))
     second = _Probabilities.of(estimates, other)
     prices = evidence.policy_prices - estimates.evidence(other).policy_prices
     alike, single = first.referred & second.referred, first.referred ^ second.referred
     apart = np.sum(np.abs(first.filled - second.filled), axis=1) / 2
     otherwise = 1 - np.where(first.referred, second.taken, first.taken)  # of rows that one of the two leaves as logged
     share = np.where(alike, 0.0, np.where(single, otherwise, apart))
-    return Contrast(prices, share, (first.against(second, odds, errors), second.against(first, odds, -errors)))
+    parts = first.against(second, odds, errors), second.against(first, odds, -errors)
+    return Contrast(prices, share, tuple(_of_those_seen(estimates, part) for part in parts))
+
+
+def _of_those_seen(estimates: PolicyEstimates, part: Part) -> Part:
+    """Where outcomes are censored, those that were seen count for the others, too."""
+    if estimates.censoring is None:
+        return part
+    weights = estimates.censoring.weights
+    return Part(part.outcomes, weights * part.base, weights * part.loose)
 
 
 @dataclass(frozen=True, eq=False)
