@@ -87,6 +87,39 @@ Propensity = Annotated[
     str | None,
     typer.Option(metavar="COL", help="The column with the probability (propensity) of the logged action, if known."),
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="The column that says which rows belong together, such as the patient of a visit: they stay together in "
+        "every split, and intervals allow for their likeness.",
+    ),
+]
+Censored = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="The column that is 1 or true where follow-up ended before the outcome was seen: rows whose outcome was "
+        "seen then count for those like them that were not.",
+    ),
+]
+LaterGroup = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COL",
+        help="The column that says which rows of the log belong together. Default: as when the model was fitted.",
+    ),
+]
+LaterCensored = Annotated[
+    str | None,
+    typer.Option(
+        "--censored",
+        metavar="COL",
+        help="The column of the log that is 1 or true where the outcome was not seen. Default: as when the model was "
+        "fitted.",
+    ),
+]
 Minimize = Annotated[bool, typer.Option("--minimize", help="Lower rewards are better (costs, days in hospital).")]
 Ignore = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="Leave this column out, e.g. an identifier. Repeatable.")
@@ -241,6 +274,8 @@ def inspect(
     action: Action,
     reward: Reward,
     propensity: Propensity = None,
+    group: Group = None,
+    censored: Censored = None,
     minimize: Minimize = False,
     ignore: Ignore = None,
     kind: Kinds = None,
@@ -260,6 +295,8 @@ def inspect(
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
+        group=group,
+        censored=censored,
     )
     inspect_table(options, json)
 
@@ -282,6 +319,8 @@ def fit(
         typer.Option(metavar="NAME", help="causal (recommended), or those of the paper: similarity or conditional."),
     ] = ModelName.causal,
     propensity: Propensity = None,
+    group: Group = None,
+    censored: Censored = None,
     minimize: Minimize = False,
     members: MemberCount = None,
     types: Annotated[
@@ -344,6 +383,8 @@ def fit(
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
+        group=group,
+        censored=censored,
     )
     settings = ModelOptions(
         *(model.value, members, rounds, seed, types, ordered, varying_noise),
@@ -436,6 +477,8 @@ def recommend(
         float | None,
         typer.Option(metavar="R", help="An outcome worse than this is bad: for --strategy at-most or --limit."),
     ] = None,
+    group: LaterGroup = None,
+    censored: LaterCensored = None,
     completions: CompletionCount = 256,
     seed: Seed = 0,
     explain: Annotated[int, typer.Option(min=0, metavar="N", help="Also explain the first N rows.")] = 0,
@@ -472,6 +515,7 @@ def recommend(
             has_setting=risk is not None or c is not None,
         ),
         TextFormat(sep, decimal, encoding),
+        *(group, censored),
     )
     recommend_actions(model, table, out, options, extras)
 
@@ -533,6 +577,8 @@ def evaluate(
             "the model was fitted.",
         ),
     ] = None,
+    group: LaterGroup = None,
+    censored: LaterCensored = None,
     support: SupportRule = True,
     min_propensity: MinPropensity = None,
     min_rows: MinRows = None,
@@ -587,7 +633,7 @@ def evaluate(
     )
     options = EvaluationOptions(
         *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),
-        *(seed, all_estimators or estimator is not None),
+        *(seed, all_estimators or estimator is not None, group, censored),
     )
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)
@@ -669,6 +715,8 @@ def effects(
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
     propensity: Propensity = None,
+    group: Group = None,
+    censored: Censored = None,
     minimize: Minimize = False,
     ignore: Ignore = None,
     kind: Kinds = None,
@@ -689,6 +737,8 @@ def effects(
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
+        group=group,
+        censored=censored,
     )
     compared = EffectOptions(treated, control, tuple(by or ()), bins, confidence, seed)
     compare_actions(options, compared, out, tuple(keep or ()), json)

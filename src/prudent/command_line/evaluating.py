@@ -15,6 +15,7 @@ from prudent.command_line.files import (
     write_text,
 )
 from prudent.command_line.fitting import findings
+from prudent.command_line.later_logs import reading_as
 from prudent.command_line.policy_options import PolicyOptions
 from prudent.command_line.screen import announce, screen, sentence, show
 from prudent.decide import Policy
@@ -57,6 +58,8 @@ class EvaluationOptions:
     propensity: str | None
     seed: int
     show_estimators: bool = False
+    group: str | None = None
+    censored: str | None = None
 
     def settings(self) -> dict[str, Any]:
         chosen = [known for known in EVERY_ESTIMATOR if known.name.replace(" ", "-") in self.estimators]
@@ -104,7 +107,9 @@ def evaluate_model(
     frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)))
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
+    fitted, role_notes = reading_as(fitted, frame, options.group, options.censored)
     read, notes = _read(fitted, frame, options.propensity)
+    notes = [*role_notes, *notes]
     announce_slow_steps(policies, len(read))
     judged: Fitted | CrossFitted = fitted
     deciders: dict[str, Decider] = {**policies, **others}

@@ -11,7 +11,7 @@ from prudent.models import PRESETS, CausalPVAE, estimate_costs, may_be_ordered, 
 from prudent.progress import working
 from prudent.propensity import Boosted, Known
 from prudent.show import Facts, Section, cost_section, inspection_sections, plain_types
-from prudent.table import Log, OddCellsFound, gap_patterns, log_findings, odd_cells_of, repeated_rows
+from prudent.table import Log, OddCellsFound, count_groups, gap_patterns, log_findings, odd_cells_of, repeated_rows
 
 LEAVE_OUT = "Leave out (--ignore COL) whatever was recorded after the decision: a table does not show when."
 MOST_MENDS = 3
@@ -53,6 +53,10 @@ def inspection_facts(options: LogOptions) -> Facts:
         "action": options.action,
         "reward": options.reward,
         "propensity": options.propensity,
+        "group": options.group,
+        "groups": count_groups(log.groups),
+        "censored": options.censored,
+        "censored_rows": None if log.censored is None else int(log.censored.sum()),
         "minimize": options.minimize,
         **plain_types(log.summary()),
         "gaps": {

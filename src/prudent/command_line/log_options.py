@@ -23,6 +23,8 @@ class LogOptions:
     missing: tuple[str, ...] = ()
     written: TextFormat = TextFormat()
     not_missing: tuple[str, ...] = ()
+    group: str | None = None
+    censored: str | None = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
@@ -40,6 +42,8 @@ class LogOptions:
             action=self.action,
             reward=self.reward,
             propensity=self.propensity,
+            group=self.group,
+            censored=self.censored,
             kinds=self.kinds(),
             ignore=self.ignore,
             missing=parse_missing(self.missing),
@@ -49,8 +53,8 @@ class LogOptions:
         )
 
     def with_options(self, options: Iterable[tuple[str, str]]) -> "LogOptions":
-        """The same with more of --ignore, --kind and --missing, given by name and value."""
-        added: dict[str, list[str]] = {"--ignore": [], "--kind": [], "--missing": []}
+        """The same with more of --ignore, --kind and --missing, and with --group, given by name and value."""
+        added: dict[str, list[str]] = {"--ignore": [], "--kind": [], "--missing": [], "--group": []}
         for name, value in options:
             added[name].append(value)
         return replace(
@@ -58,12 +62,15 @@ class LogOptions:
             ignore=tuple(dict.fromkeys((*self.ignore, *added["--ignore"]))),
             kind=(*self.kind, *added["--kind"]),
             missing=(*self.missing, *added["--missing"]),
+            group=next(iter(added["--group"]), self.group),
         )
 
     def as_command(self) -> str:
         """The same options, to be typed after the name of another command."""
         parts = [str(self.table), "--action", self.action, "--reward", self.reward]
         parts += [] if self.propensity is None else ["--propensity", self.propensity]
+        parts += [] if self.group is None else ["--group", self.group]
+        parts += [] if self.censored is None else ["--censored", self.censored]
         parts += ["--minimize"] if self.minimize else []
         parts += [part for name in self.ignore for part in ("--ignore", name)]
         parts += [part for text in self.kind for part in ("--kind", text)]

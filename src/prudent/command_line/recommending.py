@@ -14,6 +14,7 @@ from prudent.command_line.files import (
     write_table,
     write_text,
 )
+from prudent.command_line.later_logs import reading_as
 from prudent.command_line.policy_options import PolicyOptions, parse_costs
 from prudent.command_line.screen import heading, screen, sentence, show
 from prudent.decide import Advice, Policy
@@ -21,7 +22,7 @@ from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
 from prudent.show import Section, advice_section, counted, explanations_page
-from prudent.table import Faithful, TextFormat, did_you_mean, read_as_text, read_with_notes
+from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_as_text, read_with_notes
 
 ADVICE = (
     *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
@@ -66,6 +67,15 @@ class AdviceOptions:
     limit: Limit | None = None
     written: TextFormat = TextFormat()
     """How those of the files are written that are csv."""
+    group: str | None = None
+    censored: str | None = None
+
+    def read(self, fitted: Fitted, log: Path, as_text: Faithful) -> Log:
+        """A log of later decisions, with what is to be said of its groups and its censored outcomes."""
+        frame = read_with_notes(log, self.written, as_text)[0]
+        reader, notes = reading_as(fitted, frame, self.group, self.censored)
+        show([Section(sentences=tuple(notes))], stderr=True)
+        return reader.read(frame)
 
 
 def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
@@ -89,7 +99,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     policy = _policy(fitted, options, extras, frame)
     bounds = None
     if extras.guarantee is not None:
-        later = fitted.read(read_with_notes(extras.guarantee, extras.written, as_text)[0])
+        later = extras.read(fitted, extras.guarantee, as_text)
         bounds = guarantee(policy, later, confidence=extras.confidence, seed=options.seed)
         show([Section(sentences=(*bounds.notes, bounds.verdict))], stderr=True)
     advice = policy.recommend(
@@ -108,7 +118,7 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases
         return options.policy(fitted)
     settings = frontier(
         fitted,
-        fitted.read(read_with_notes(limit.log, extras.written, Faithful(fitted.text_columns))[0]),
+        extras.read(fitted, limit.log, Faithful(fitted.text_columns)),
         below=limit.below,
         cases=cases,
         completions=options.completions,

@@ -8,6 +8,7 @@ from prudent.evaluation.decisions import LOGGED
 from prudent.evaluation.diagnosis.diagnosis import Diagnosis
 from prudent.evaluation.policy_estimates import PolicyEstimates
 from prudent.show import plain_types
+from prudent.table import count_groups
 
 
 def evaluation_facts(
@@ -20,6 +21,9 @@ def evaluation_facts(
         None where no policy was given.
     best_constant: the name of the constant action that policies are compared with.
     rounding: differences up to this are rounding errors.
+    groups: None, or the column that says which rows belong together and how many groups there are.
+    censoring: None, or how many outcomes are censored, how many were seen, and the largest weight and the effective
+        sample size of these.
     notes: warnings, and what happened to rows of the log.
     propensity: source ("as logged" or "estimated"), column and overlap, see `prudent.propensity.overlap.Overlap`.
     prices: where the expected rewards of the direct and doubly robust estimators are from.
@@ -28,8 +32,8 @@ def evaluation_facts(
         ("asked", "logged" or "constant"), alike (all that decide every row as it does, itself included), the headline
         estimator's value, over_constant (the gain over the best constant action), gain, tail_share (None without
         `below`) and worst_mean, estimates (a list: estimator, its value, error, low and high, and its gain, tail_share
-        and worst_mean), at_worst, effective_sample_size, referred (rows left to a person) and, where asked about,
-        diagnosis.
+        and worst_mean), at_worst, effective_sample_size, effective_groups (None without groups), referred (rows left to
+        a person) and, where asked about, diagnosis.
     differences: policy minus other for all pairs of those asked about, paired, by the headline estimator, with the
         share of the rows that they decide differently.
     """
@@ -43,6 +47,8 @@ def evaluation_facts(
         "bottom_line": None if conclusion is None else conclusion.to_dict(),
         "best_constant": estimates.best_constant,
         "rounding": estimates.rounding,
+        "groups": None if log.groups is None else {"column": log.roles.group, "count": count_groups(log.groups)},
+        "censoring": None if estimates.censoring is None else estimates.censoring.to_dict(),
         "notes": list(notes),
         "propensity": {
             "source": "as logged" if logged else "estimated",
@@ -88,6 +94,7 @@ def _policy_facts(estimates: PolicyEstimates, name: str, diagnosis: Diagnosis | 
         ],
         "at_worst": estimates.at_worst(name),
         "effective_sample_size": estimates.effective_sample_size(name),
+        "effective_groups": estimates.effective_groups(name),
         "referred": estimates.referred(name),
         "diagnosis": None if diagnosis is None else diagnosis.to_dict(),
     }

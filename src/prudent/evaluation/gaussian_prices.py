@@ -17,7 +17,7 @@ from prudent.evaluation.prices import Prices
 from prudent.models import SHARED_RULES, FeatureLoss, PartialVAE, Sizes
 from prudent.networks import Layout, Members, Training, compiled, layout_of, quasi_random, train
 from prudent.progress import Progress
-from prudent.table import Column, Log, Schema
+from prudent.table import Column, Log, Schema, count_groups, group_codes
 
 ACTION = "\0action"  # a name that no column of a table has
 MOST_ROWS = 20_000
@@ -30,7 +30,7 @@ class GaussianPrices:
 
     The partial VAE learns the attributes together with the action, which is informative about a gap if those who
     decided knew more than the table. Outcomes are not used for completing. Each row is priced without its outcome
-    (exactly, by a rank-one formula, at strengths learnt from all rows); `Prices.informed` uses it.
+    and those of its group (exactly, by a formula, at strengths learnt from all rows); `Prices.informed` uses them.
 
     members: partial VAEs whose completions are pooled. completions: of each record by each of them.
     landmarks: the smooth part's; more are finer and slower.
@@ -55,7 +55,7 @@ class GaussianPrices:
         require(len(log) <= MOST_ROWS, "GaussianPrices", "log", most, len(log))
         count = len(log.action_labels)
         known = self.known(log.schema, log.values[None], log.observed[None], log.actions, count, seed, progress)
-        learnt = surfaces(known, log.actions, log.rewards[None], count)
+        learnt = surfaces(known, log.actions, log.rewards[None], count, members=_members(log.groups))
         informed, left_out, deviation = (array[0] for array in learnt)
         tail = None if below is None else norm.cdf((below - left_out) / deviation)
         source = "a Gaussian process on these rows, each priced without its outcome"
@@ -123,24 +123,51 @@ def _network(schema: Schema, sizes: Sizes, key: Array) -> PartialVAE:
     return PartialVAE(layout_of(schema), **sizes.of(schema), key=key)
 
 
-def surfaces(known: Known, actions: np.ndarray, outcomes: np.ndarray, count: int, together: int = 16) -> "Learnt":
-    """Learn from outcomes [replication, row], some `together`; `known` has one table for all or one for each."""
+def _members(groups: np.ndarray | None) -> np.ndarray | None:
+    """The rows of every group, [group, place], filled up with the number of rows; None where each row is alone."""
+    if groups is None or count_groups(groups) == len(groups):
+        return None
+    codes, count = group_codes(groups)
+    sizes, order = np.bincount(codes), np.argsort(codes, kind="stable")
+    place = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    members = np.full((count, sizes.max()), len(codes), np.int32)
+    members[codes[order], place] = order
+    return members
+
+
+def surfaces(
+    known: Known,
+    actions: np.ndarray,
+    outcomes: np.ndarray,
+    count: int,
+    together: int = 16,
+    members: np.ndarray | None = None,
+) -> "Learnt":
+    """Learn from outcomes [replication, row], some `together`; `known` has one table for all or one for each.
+
+    members: the rows of every group, where rows belong together.
+    """
     # standardised in double precision: far from 0, single precision would lose small effects
     centre, spread = outcomes.mean(axis=1), outcomes.std(axis=1)
     spread = np.where(spread > 0, spread, 1.0)
     standard = jnp.asarray((outcomes - centre[:, None]) / spread[:, None], jnp.float32)
-    learnt = _surfaces(known, jnp.asarray(actions), standard, count, min(together, len(standard)))
+    grouped = None if members is None else jnp.asarray(members)
+    learnt = _surfaces(known, jnp.asarray(actions), standard, count, min(together, len(standard)), grouped)
     expected, left_out, deviation = (np.asarray(part, np.float64) * spread[:, None, None] for part in learnt)
     centre = centre[:, None, None]
     return Learnt(centre + expected, centre + left_out, deviation)
 
 
 @compiled
-def _surfaces(known: Known, actions: Array, outcomes: Array, count: int, together: int) -> Surfaces:
+def _surfaces(
+    known: Known, actions: Array, outcomes: Array, count: int, together: int, groups: Array | None
+) -> Surfaces:
     if known.linear.shape[0] == 1:
         only = jax.tree.map(lambda part: part[0], known)
-        return jax.lax.map(lambda replication: learn(only, actions, replication, count), outcomes, batch_size=together)
-    return jax.lax.map(lambda pair: learn(pair[0], actions, pair[1], count), (known, outcomes), batch_size=together)
+        learnt = lambda replication: learn(only, actions, replication, count, groups)  # noqa: E731
+        return jax.lax.map(learnt, outcomes, batch_size=together)
+    learnt = lambda pair: learn(pair[0], actions, pair[1], count, groups)  # noqa: E731
+    return jax.lax.map(learnt, (known, outcomes), batch_size=together)
 
 
 class _Inputs(eqx.Module):

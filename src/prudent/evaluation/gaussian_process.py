@@ -84,7 +84,8 @@ class Surfaces(NamedTuple):
     """What was learnt of one vector of outcomes.
 
     expected: of every row and action given all outcomes, including the row's: for questions about these rows.
-    left_out: the same without the row's outcome: for weighted residuals, which it would make too small.
+    left_out: the same without the row's outcome, and those of its group: for weighted residuals, which they would make
+        too small.
     deviation: of a single outcome around `left_out`.
     """
 
@@ -123,13 +124,27 @@ class _Posterior(NamedTuple):
     variance: Float[Array, " row"]
 
 
-def learn(known: Known, actions: Int[Array, " row"], outcomes: Float[Array, " row"], count: int) -> Surfaces:
-    """Surfaces of all `count` actions from one outcome per row, standardised."""
+def learn(
+    known: Known,
+    actions: Int[Array, " row"],
+    outcomes: Float[Array, " row"],
+    count: int,
+    groups: Int[Array, "group place"] | None = None,
+) -> Surfaces:
+    """Surfaces of all `count` actions from one outcome per row, standardised.
+
+    groups: the rows of every group, filled up with the number of rows; None where rows are independent.
+    """
     with jax.default_matmul_precision("highest"):
-        return _surfaces(known, jax.nn.one_hot(actions, count), outcomes)
+        return _surfaces(known, jax.nn.one_hot(actions, count), outcomes, groups)
 
 
-def _surfaces(known: Known, took: Float[Array, "row action"], outcomes: Float[Array, " row"]) -> Surfaces:
+def _surfaces(
+    known: Known,
+    took: Float[Array, "row action"],
+    outcomes: Float[Array, " row"],
+    groups: Int[Array, "group place"] | None,
+) -> Surfaces:
     features = jnp.concatenate([jnp.ones((len(outcomes), 1)), known.linear, known.smooth], axis=1)
     usual = _Strengths.usual(took.shape[1])
 
@@ -145,7 +160,8 @@ def _surfaces(known: Known, took: Float[Array, "row action"], outcomes: Float[Ar
         return (jax.tree.map(jnp.add, strengths, updates), state), None
 
     (strengths, _), _ = jax.lax.scan(step, (usual, optimiser.init(usual)), None, length=STEPS)
-    return _predicted(strengths, _posterior(strengths, known, features, took, outcomes), features, took, outcomes)
+    posterior = _posterior(strengths, known, features, took, outcomes)
+    return _predicted(strengths, posterior, features, took, outcomes, groups)
 
 
 def _posterior(
@@ -177,7 +193,14 @@ def _posterior(
     return _Posterior(evidence, slopes.reshape(actions, size), factor, open_, variance)
 
 
-def _predicted(strengths: _Strengths, posterior: _Posterior, features: Array, took: Array, outcomes: Array) -> Surfaces:
+def _predicted(
+    strengths: _Strengths,
+    posterior: _Posterior,
+    features: Array,
+    took: Array,
+    outcomes: Array,
+    groups: Int[Array, "group place"] | None,
+) -> Surfaces:
     """A row's residual moves its other actions through what was open; without the row, by a rank-one formula."""
     actions, size = posterior.slopes.shape
     expected = features @ posterior.slopes.T
@@ -187,11 +210,38 @@ def _predicted(strengths: _Strengths, posterior: _Posterior, features: Array, to
     pulled = jax.scipy.linalg.cho_solve((posterior.factor, True), taken).reshape(actions, size, -1)
     shared = jnp.einsum("ni,ain->na", features, pulled)  # posterior covariance of each action with the one taken
     leverage = jnp.sum(took * shared, axis=1)
-    left_out = expected - shared * (residual / jnp.maximum(posterior.variance - leverage, JITTER))[:, None]
+    if groups is None:
+        moved = shared * (residual / jnp.maximum(posterior.variance - leverage, JITTER))[:, None]
+        more = shared**2 / jnp.maximum(posterior.variance - leverage, JITTER)[:, None]
+    else:
+        moved, more = _by_group(groups, features, pulled, took, posterior.variance, residual)
+    left_out = expected - moved
     inverse = jax.scipy.linalg.cho_solve((posterior.factor, True), jnp.eye(actions * size))
     blocks = jnp.einsum("aiaj->aij", inverse.reshape(actions, size, actions, size))
     doubt = jnp.sum(jnp.einsum("ni,aij->naj", features, blocks) * features[:, None, :], axis=2)
-    doubt = doubt + shared**2 / jnp.maximum(posterior.variance - leverage, JITTER)[:, None]  # without the row
+    doubt = doubt + more  # without the row or the group
     noise = jnp.exp(2 * strengths.noise)[None, :] + jnp.einsum("naa->na", posterior.open)
     informed = expected + through_gaps * (residual / posterior.variance)[:, None]
     return Surfaces(informed, left_out, jnp.sqrt(noise + jnp.maximum(doubt, 0.0)))
+
+
+def _by_group(
+    groups: Int[Array, "group place"], features: Array, pulled: Array, took: Array, variance: Array, residual: Array
+) -> tuple[Float[Array, "row action"], Float[Array, "row action"]]:
+    """By how much the outcomes of its group move a row's expectations, and lower their variance; by the formula for one
+    row with matrices in place of numbers."""
+    rows = len(residual)
+
+    def one(members: Int[Array, " place"]) -> tuple[Array, Array]:
+        there, at = members < rows, jnp.minimum(members, rows - 1)
+        shared = jnp.einsum("pi,aiq->paq", features[at], pulled[:, :, at]) * (there[:, None, None] & there[None, None])
+        own = jnp.einsum("pa,paq->pq", took[at], shared)
+        remaining = jnp.diag(jnp.where(there, variance[at], 1.0)) - own + JITTER * jnp.eye(len(at))
+        return shared @ jnp.linalg.solve(remaining, jnp.where(there, residual[at], 0.0)), jnp.einsum(
+            "paq,qr,par->pa", shared, jnp.linalg.inv(remaining), shared
+        )
+
+    every, places = jax.lax.map(one, groups, batch_size=64), groups.reshape(-1)
+    blank = jnp.zeros((rows, took.shape[1]))
+    moved, more = (blank.at[places].set(part.reshape(len(places), -1), mode="drop") for part in every)
+    return moved, more

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy, Support
-from prudent.errors import InputProblem
+from prudent.errors import InputProblem, require
 from prudent.models.fit_report import FitReport
 from prudent.models.storage import settings_to_json, write_folder
 from prudent.propensity import LoggingPolicy
 from prudent.show import model_fragment, plain_types
 from prudent.table import LABELLED, ActionLabel, Log, Roles, Schema
+
+OPTIONAL_ROLES = ("propensity", "group", "censored")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +62,15 @@ class Fitted:
             (*labelled, self.roles.action) if any(isinstance(label, str) for label in self.action_labels) else labelled
         )
 
-    def read(self, frame: Any) -> Log:
-        """Read another table of decisions, e.g. held-out ones, with the columns and actions of the model's log."""
-        roles = self.roles
+    def read(self, frame: Any, **columns: str | None) -> Log:
+        """Read another table of decisions, e.g. held-out ones, with the columns and actions of the model's log.
+
+        columns: where the propensity, the group or whether the outcome is censored stands elsewhere in this table, or
+            nowhere, as in `group=None`.
+        """
+        for name in columns:
+            require(name in OPTIONAL_ROLES, "Fitted.read", "columns", f"be among {', '.join(OPTIONAL_ROLES)}", name)
+        roles = replace(self.roles, **columns)
         return Log.from_frame(
             frame,
             action=roles.action,

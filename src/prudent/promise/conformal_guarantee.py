@@ -19,8 +19,8 @@ from prudent.progress import working
 from prudent.promise.conformal_quantile import conformal_quantile, fewest_rows
 from prudent.promise.exchangeability import drift, likeness
 from prudent.promise.masked_decisions import MaskedDecisions, estimated_noise, predicts_noise
-from prudent.propensity import Known, LoggingPolicy, Propensity, effective_sample_size, propensity_or_default
-from prudent.table import Encoded, Log
+from prudent.propensity import Censoring, Known, LoggingPolicy, Propensity, effective_sample_size, propensity_or_default
+from prudent.table import Encoded, Log, count_groups, first_groups, group_codes, one_of_each
 
 MOST_REPLAYS = 20_000
 """Logged decisions that are decided again, over all patterns of the log: with more, coverage hardly varies less."""
@@ -84,10 +84,17 @@ class Guarantee:
     way. That ignores some of what is known about the case, so the bound is lower; what can be proved for it is less,
     see docs/guarantee.md.
 
+    Where decisions belong to groups, such as patients, several of one group are not exchangeable with a case of a new
+    one. Each of the n decisions of a group then counts 1/n, and the case counts as the first of its own group (Lee,
+    Barber and Willett, 2023): the bounds hold for one decision of a new group, groups counting equally.
+
+    Where outcomes are censored, the decisions whose outcome was seen also count by how unlikely that was.
+
     sample_size_per_row: the effective sample size that one logged decision adds on average, see `verdict`.
     logging_policy: how likely actions are for a new case; it gives the case its own weight.
     plausible: the least and the largest probability of each action in the log, [2, action], which limit that.
     allowance: how many times a miss counts, above 1 when propensities are estimated.
+    hidden: how many times more a case counts, by action, since outcomes like its own may be censored; ones without.
     notes: warnings about the log, such as rows that the model was fitted on, or decisions that change along it.
     """
 
@@ -100,16 +107,23 @@ class Guarantee:
     plausible: np.ndarray
     seed: int = 0
     allowance: float = 1.0
+    hidden: np.ndarray | float = 1.0
     notes: tuple[str, ...] = ()
     _references: dict[bytes, _Reference] = field(default_factory=dict, repr=False)
 
     def weighted(self, propensity: Propensity | None = None, *, seed: int = 0) -> "Guarantee":
         """The same guarantee with other propensities; decisions that were masked and decided again are reused."""
         chosen = propensity_or_default(propensity, self.decisions.log, "guarantee")
-        fitted = chosen.fit(self.decisions.log, seed=seed)
-        weights, per_row = 1 / fitted.taken, self._sample_size_per_row(1 / fitted.taken, seed)
-        allowance, plausible = 1.0 if isinstance(chosen, Known) else ALLOWANCE, fitted.plausible
+        fitted, censoring = chosen.fit(self.decisions.log, seed=seed), Censoring.of(self.decisions.log, seed)
+        weights, hidden = 1 / fitted.taken, 1.0
+        if censoring is not None:
+            weights = weights * censoring.weights
+            hidden = _largest_by_action(censoring.weights, self.decisions.log)
+        per_row = self._sample_size_per_row(weights, seed)
+        known = isinstance(chosen, Known) and censoring is None
+        allowance, plausible = 1.0 if known else ALLOWANCE, fitted.plausible
         changed = {"weights": weights, "sample_size_per_row": per_row, "plausible": plausible, "allowance": allowance}
+        changed["hidden"] = hidden
         return replace(self, **changed, _references={})
 
     def _case_weights(self, encoded: Encoded, chosen: np.ndarray, cases: np.ndarray) -> np.ndarray:
@@ -117,7 +131,8 @@ class Guarantee:
         its recommended action, as estimated from the log and within what the log's own propensities make plausible."""
         records, actions = (encoded.values[cases], encoded.observed[cases]), chosen[cases]
         probabilities = self.logging_policy.probabilities(self.decisions.log.schema, *records)
-        return 1 / np.clip(probabilities[np.arange(len(cases)), actions], *self.plausible[:, actions])
+        likely = np.clip(probabilities[np.arange(len(cases)), actions], *self.plausible[:, actions])
+        return np.broadcast_to(self.hidden, self.plausible.shape[1])[actions] / likely
 
     def _sample_size_per_row(self, weights: np.ndarray, seed: int) -> float:
         """The effective sample size per logged decision, over all patterns together.
@@ -125,8 +140,21 @@ class Guarantee:
         Each decision is masked down to the pattern of another one. A single pattern cannot measure it: where its few
         decisions happen to hold no rare action, all weights look equal, and the bound would be too high.
         """
-        agreed = ~np.isnan(self._any_scores(seed))
-        return effective_sample_size(weights[self.rows[agreed]]) / len(self.rows)
+        agreed, counted = ~np.isnan(self._any_scores(seed)), weights[self.rows] * self._shares(self.rows)
+        return self._effective(counted[agreed], self.rows[agreed]) / len(self.rows)
+
+    def _shares(self, rows: np.ndarray) -> np.ndarray:
+        """What each of these decisions counts: one over how many of them its group has."""
+        groups = self.decisions.log.groups
+        if groups is None:
+            return np.ones(len(rows))
+        codes, count = group_codes(groups[rows])
+        return 1 / np.bincount(codes, minlength=count)[codes]
+
+    def _effective(self, weights: np.ndarray, rows: np.ndarray) -> float:
+        """The effective sample size of decisions; of groups, where these belong to groups."""
+        groups = self.decisions.log.groups
+        return effective_sample_size(weights, None if groups is None else groups[rows])
 
     def _any_scores(self, seed: int) -> np.ndarray:
         """The scores of all decisions, each masked down to the pattern of another one."""
@@ -137,7 +165,10 @@ class Guarantee:
 
     def comparison(self, encoded: Encoded) -> list[str]:
         """What is to be said of whether these cases are like the logged decisions, which the bounds assume."""
-        return likeness(self.decisions.log.take(self.rows), encoded, self.seed)
+        log, rows = self.decisions.log, self.rows
+        if log.groups is not None:  # one of each group: several are more alike than decisions of different groups
+            rows = rows[one_of_each(log.groups[rows], np.random.default_rng([self.seed, 6]))]
+        return likeness(log.take(rows), encoded, self.seed)
 
     @property
     def confidence(self) -> float:
@@ -152,7 +183,9 @@ class Guarantee:
     def verdict(self) -> str:
         """Whether the log can bound the rewards of this policy, in a sentence."""
         effective, needed = self.sample_size_per_row * len(self.rows), fewest_rows(self.strict_confidence)
-        known = f"The {len(self.rows)} decisions of the log have an effective sample size of {effective:.0f}"
+        count = count_groups(self.decisions.log.groups, self.rows)
+        of_groups = "" if count is None else f" in {count} groups"
+        known = f"The {len(self.rows)} decisions of the log{of_groups} have an effective sample size of {effective:.0f}"
         needs = f"a bound at confidence {self.confidence:g} needs {needed}"
         if effective >= needed:
             return f"{known} for this policy; {needs} for a case's pattern of gaps."
@@ -239,13 +272,13 @@ class Guarantee:
         return self.rows[np.argsort(extra, kind="stable")[: min(count, self.most_rows)]]
 
     def _reference(self, pattern: np.ndarray, rows: np.ndarray, observed: np.ndarray, scores: np.ndarray) -> _Reference:
-        agreed = ~np.isnan(scores)
-        effective = min(effective_sample_size(self.weights[rows[agreed]]), self.sample_size_per_row * len(rows))
+        agreed, weights = ~np.isnan(scores), self.weights[rows] * self._shares(rows)
+        effective = min(self._effective(weights[agreed], rows[agreed]), self.sample_size_per_row * len(rows))
         if effective < self.strict_confidence / (1 - self.strict_confidence) - 1e-9:
             agreed[:] = False  # these give no bound, so cases need not be predicted under their masks
         masks, mask = np.unique(observed[agreed], axis=0, return_inverse=True)
         extra = int((pattern[None, :] & ~observed).sum(axis=1).max())
-        return _Reference(scores[agreed], self.weights[rows[agreed]], masks, mask.reshape(-1), effective, extra)
+        return _Reference(scores[agreed], weights[agreed], masks, mask.reshape(-1), effective, extra)
 
 
 def guarantee(
@@ -278,14 +311,27 @@ def guarantee(
     noise = np.zeros(len(log.action_labels))
     if not predicts_noise(policy):
         # rows that estimate how outcomes scatter cannot also be compared with: they define the unit of their scores
-        aside = min(len(rows) // 5, 500)
-        noise, rows = estimated_noise(replayed, log.take(rows[:aside])), rows[aside:]
+        aside = np.arange(len(rows)) < min(len(rows) // 5, 500)
+        if log.groups is not None:
+            aside = first_groups(log.groups[rows], int(aside.sum()), np.random.default_rng([seed, 7]))
+        noise, rows = estimated_noise(replayed, log.take(rows[aside])), rows[~aside]
     decisions = MaskedDecisions(replayed, log, float(confidence), noise)
     anything = np.stack([np.zeros(len(log.action_labels)), np.ones(len(log.action_labels))])
     likely = LoggingPolicy.fit(log, seed)
     unweighted = Guarantee(policy, decisions, rows, np.zeros(len(log)), 0.0, likely, anything, seed)
     in_order, scores = np.sort(rows), unweighted._any_scores(seed)[np.argsort(rows)]
+    if log.groups is not None:
+        some = one_of_each(log.groups[in_order], np.random.default_rng([seed, 8]))
+        in_order, scores = in_order[some], scores[some]
     return replace(unweighted.weighted(propensity, seed=seed), notes=(*notes, *drift(log.take(in_order), scores, seed)))
+
+
+def _largest_by_action(weights: np.ndarray, log: Log) -> np.ndarray:
+    """How likely the outcome of a case is to be censored is not known, so it counts as the least likely to be seen of
+    the decisions with its action."""
+    largest = np.ones(len(log.action_labels))
+    np.maximum.at(largest, log.actions[log.rewarded], weights[log.rewarded])
+    return largest
 
 
 def _require_same_reading(policy: Policy, log: Log) -> None:
@@ -299,9 +345,16 @@ def _require_same_reading(policy: Policy, log: Log) -> None:
 
 def _require_enough(policy: Policy, log: Log, confidence: float) -> None:
     usable, needed = int(log.rewarded.sum()), fewest_rows(confidence)
+    groups = count_groups(log.groups, log.rewarded)
     needed = needed if predicts_noise(policy) else math.ceil(needed * 5 / 4)
     if usable < needed:
         raise InputProblem(
             f"The log of the guarantee has {usable} decisions with action and reward, and a bound at confidence "
             f"{confidence:g} needs at least {needed}; add decisions, or lower the confidence."
+        )
+    if groups is not None and groups < needed:
+        raise InputProblem(
+            f"The {usable} decisions of the guarantee's log belong to {groups} groups by '{log.roles.group}', and a "
+            f"bound at confidence {confidence:g} needs at least {needed} of them; add decisions of others, or lower "
+            "the confidence."
         )

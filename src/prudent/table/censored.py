@@ -38,8 +38,8 @@ def read_censored(table: Table, name: str, outcomes: np.ndarray) -> tuple[np.nda
 def _censored_notes(name: str, censored: np.ndarray, known: np.ndarray) -> list[str]:
     count, written = int(censored.sum()), int((censored & known).sum())
     notes = [
-        f"{count} of {len(censored)} rows are censored in '{name}': their outcomes were not seen, and rows like them "
-        "with an outcome count for them, weighted by how unlikely it was to be seen."
+        f"{count} of {len(censored)} rows are censored in '{name}': their outcomes were not seen. Rows like them whose "
+        "outcome was seen count for them as well."
     ]
     if written:
         notes.append(f"{written} of the censored rows have a reward; it is not used.")

@@ -1,4 +1,5 @@
-"""What a person should look at before a log is used: leaks, copies, codes for gaps, columns with very many labels."""
+"""What a person should look at before a log is used: leaks, copies, codes for gaps, columns with very many labels, and
+columns that say whose rows these are."""
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from prudent.table.frames import to_table
 from prudent.table.leaks import leaks
 from prudent.table.log import Log
 from prudent.table.missing_codes import missing_codes
+from prudent.table.repeated_identifiers import repeated_identifiers
 from prudent.table.role_columns import role_codes
 
 MANY_LABELS = 30
@@ -20,8 +22,10 @@ def log_findings(log: Log) -> list[Finding]:
     """Everything that is worth a look, in the order of its weight; a column that leaks is named once."""
     leaking = leaks(log)
     left_out = {finding.column for finding in leaking}
+    whose = repeated_identifiers(log)
+    left_out |= {finding.column for finding in whose}
     others = [*copies(log, left_out), *_many_labels(log, left_out)]
-    return [*leaking, *others, *_codes(log)]
+    return [*leaking, *whose, *others, *_codes(log)]
 
 
 def _codes(log: Log) -> list[Finding]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prudent.propensity import FittedPropensity
+from prudent.table import group_codes
 
 # finer near zero, where a small mistake in a probability is a large one in a weight
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -43,14 +44,19 @@ class Calibration:
     misplaced: float
 
 
-def calibration(propensity: FittedPropensity) -> Calibration | None:
-    """Reliability of the probabilities of all actions together; None where only those of the taken ones are known."""
+def calibration(propensity: FittedPropensity, groups: np.ndarray | None = None) -> Calibration | None:
+    """Reliability of the probabilities of all actions together; None where only those of the taken ones are known.
+
+    groups: which rows belong together; what chance would show is then found from how much groups differ.
+    """
     if propensity.probabilities is None:
         return None
     actions = propensity.probabilities.shape[1]
     sums = _sums(propensity.probabilities, propensity.actions)
     used = np.flatnonzero(sums[0])
     count, predicted, taken, variance = sums[:, used]
+    if groups is not None:
+        variance = _between_groups(propensity.probabilities, propensity.actions, groups)[used]
     error = float(np.abs(predicted - taken).sum() / count.sum())
     # the mean size of a normal error of sd s is s·√(2/π)
     chance = float(np.sqrt(2 / math.pi * variance).sum() / count.sum())
@@ -79,3 +85,14 @@ def _sums(probabilities: np.ndarray, actions: np.ndarray) -> np.ndarray:
             np.bincount(place, flat * (1 - flat), size),
         ]
     return sums
+
+
+def _between_groups(probabilities: np.ndarray, actions: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Per bin: the sum of squares of each group's actions taken less those predicted."""
+    codes, count = group_codes(groups)
+    size, excess = len(EDGES) - 1, np.zeros(count * (len(EDGES) - 1))
+    for action in range(probabilities.shape[1]):
+        own = probabilities[:, action]
+        place = np.clip(np.searchsorted(EDGES, own, side="left") - 1, 0, size - 1)
+        excess += np.bincount(codes * size + place, (actions == action) - own, count * size)
+    return (excess.reshape(count, size) ** 2).sum(axis=0)

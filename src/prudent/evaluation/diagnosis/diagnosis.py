@@ -21,8 +21,10 @@ from prudent.evaluation.diagnosis.support import (
 )
 from prudent.evaluation.intervals import Estimate
 from prudent.evaluation.policy_estimates import PolicyEstimates
+from prudent.evaluation.row_terms import Terms
 from prudent.propensity import FEW_ROWS, effective_sample_size
 from prudent.show import diagnosis_text, plain_types, verdict_sentence, warning_sentences
+from prudent.table import count_groups
 
 Answer = Literal["as logged", "prices alone", "nothing", "hardly", "extrapolated", "roughly", "clearly"]
 """How well the log answers for a policy. "as logged": there is nothing to infer; "prices alone": the headline estimator
@@ -62,6 +64,8 @@ class Diagnosis:
     reward_spread: the standard deviation of the logged rewards. rounding: differences up to this are rounding errors.
     prices: where the prices are from.
     weighted: whether the headline estimator uses logged outcomes. mixed: whether the policy draws lots anywhere.
+    groups: how many groups the rows belong to; effective_groups: the effective number of groups among the rows that the
+        policy decides, if the rows of a group were all alike; None where rows are independent.
     """
 
     policy: str
@@ -89,6 +93,8 @@ class Diagnosis:
     minimize: bool
     weighted: bool
     mixed: bool
+    groups: int | None = None
+    effective_groups: float | None = None
 
     @property
     def answer(self) -> Answer:
@@ -99,14 +105,19 @@ class Diagnosis:
             return "prices alone"
         if not self.matched:
             return "nothing"
-        if self.decided_effective_sample_size < FEW_ROWS:
+        if self._independent < FEW_ROWS:
             return "hardly"
         if self.support.outside > MOSTLY_OUTSIDE:
             return "extrapolated"
         half_width = (self.value.high - self.value.low) / 2
         narrow = half_width <= SMALL_EFFECT * self.reward_spread  # False where there is no interval
-        enough = self.decided_effective_sample_size >= ENOUGH_ROWS
+        enough = self._independent >= ENOUGH_ROWS
         return "clearly" if narrow and enough and not self.doubtful else "roughly"
+
+    @property
+    def _independent(self) -> float:
+        """How much there is that does not depend on one another: on it rests how normal an estimate is."""
+        return self.decided_effective_sample_size if self.effective_groups is None else self.effective_groups
 
     @property
     def answerable(self) -> bool:
@@ -127,7 +138,7 @@ class Diagnosis:
         if self.support.outside > SOME_OUTSIDE:
             yield "support"
         if self.decided and self.matched:
-            if self.decided_effective_sample_size < ENOUGH_ROWS:
+            if self._independent < ENOUGH_ROWS:
                 yield "few rows"
             # equal weights on a few rows do not make them heavy
             if self.heaviest_share > HEAVY_SHARE and self.decided_effective_sample_size < self.matched / 2:
@@ -183,6 +194,8 @@ def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
     rows, constant = len(log), estimates.best_constant
     referred = referred_rows(probabilities)
     agreement = np.where(referred, 1.0, probabilities[np.arange(rows), log.actions])
+    decided = weights * ~referred
+    spread = Terms.mean(weights).by_group(log.groups).influence
     return Diagnosis(
         policy=policy,
         rows=rows,
@@ -193,20 +206,22 @@ def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
         effective_sample_size=effective_sample_size(weights),
         decided_effective_sample_size=effective_sample_size(weights[~referred]),
         mean_weight=float(weights.mean()),
-        mean_weight_error=float(weights.std(ddof=1)) / math.sqrt(rows) if rows > 1 else math.nan,
+        mean_weight_error=float(spread.std(ddof=1)) / math.sqrt(len(spread)) if len(spread) > 1 else math.nan,
         heaviest_share=heaviest_share(weights),
         support=support(estimates.propensity, probabilities, weights),
         weights=weight_histogram(weights),
-        calibration=calibration(estimates.propensity),
+        calibration=calibration(estimates.propensity, log.groups),
         balance=balance(log, agreement, weights),
         value=estimates.estimate(policy),
         gain=estimates.difference(policy),
         constant=constant,
         over_constant=None if constant is None else estimates.difference(policy, constant),
-        reward_spread=float(log.rewards.std()),
+        reward_spread=float(log.rewards[log.rewarded].std()),
         rounding=estimates.rounding,
         prices=estimates.prices.source,
         minimize=log.minimize,
         weighted=estimates.headline.uses_weights,
         mixed=bool(((probabilities > 0) & (probabilities < 1)).any()),
+        groups=count_groups(log.groups),
+        effective_groups=None if log.groups is None else effective_sample_size(decided, log.groups),
     )

@@ -23,10 +23,10 @@ from prudent.evaluation.intervals import Estimate, ImputedTerms, Interval, Stude
 from prudent.evaluation.price_sources import PriceSource, prices_from
 from prudent.evaluation.prices import LearntPrices
 from prudent.evaluation.row_terms import Terms
-from prudent.evaluation.usable_rows import rows_left_out
-from prudent.propensity import FittedPropensity, Propensity
+from prudent.evaluation.usable_rows import few_groups, rows_left_out
+from prudent.propensity import Censoring, FittedPropensity, Propensity
 from prudent.show import effects_text, plain_types
-from prudent.table import ActionLabel, Log
+from prudent.table import ActionLabel, Log, count_groups
 
 Which = Literal["cate", "prices"]
 _RULES = {
@@ -69,23 +69,28 @@ def effects(
     """
     check("effects", _RULES, locals())
     pair, notes = Pair.of(log, treated, between)
-    used = log.rewarded & np.isin(log.actions, pair.codes)
+    used = log.followed & np.isin(log.actions, pair.codes)
     rows = log.take(used)
     pair.require_rows(rows)
+    censoring = Censoring.of(pair.relabelled(rows), seed)
     chosen, estimated = propensity_among_two(propensity, log)
     fitted = chosen.fit(pair.relabelled(rows), seed)
     priced, price_warnings = prices_from(
         LearntPrices() if prices is None else prices, rows, used, None, seed, "effects"
     )
-    sign = log.sign
+    sign, outcomes = log.sign, rows.rewards
+    if censoring is not None:  # those that were not seen count 0 times
+        outcomes = np.where(rows.rewarded, outcomes, outcomes[rows.rewarded].mean())
     arms = TwoArms(
         treated=np.asarray(rows.actions == pair.treated),
         taken=fitted.taken,
-        outcomes=sign * rows.rewards,
+        outcomes=sign * outcomes,
         prices=sign * priced.rewards[:, [pair.control, pair.treated]],
         informed=None if priced.informed is None else sign * priced.informed[:, [pair.control, pair.treated]],
+        counted=None if censoring is None else censoring.weights,
     )
-    notes += [*rows_left_out(log), *other_actions(int((log.rewarded & ~used).sum()))]
+    notes += [*rows_left_out(log), *other_actions(int((log.followed & ~used).sum()))]
+    notes += [*([] if censoring is None else censoring.notes), *few_groups(rows)]
     notes += [*estimated, *price_warnings, *overlap_notes(arms.propensity)]
     labels = log.action_labels[pair.control], log.action_labels[pair.treated]
     return Effects(rows, used, *labels, arms, fitted, EffectSettings(interval, float(confidence), seed), tuple(notes))
@@ -252,6 +257,7 @@ class Effects:
             "control": self.control,
             "reward": self.log.roles.reward,
             "rows": len(self.log),
+            "groups": count_groups(self.log.groups),
             "treated_rows": int(self.arms.treated.sum()),
             "confidence": self.settings.confidence,
             "minimize": self.log.minimize,
@@ -269,13 +275,22 @@ class Effects:
         return self.cate() if which == "cate" else self.arms.prices[:, 1] - self.arms.prices[:, 0]
 
     def _within(self, rows: np.ndarray) -> Estimate:
-        return self._estimates([lambda arms: Terms.mean(arms.scores[rows])])[0]
+        return self._estimates([lambda arms: Terms.mean(arms.scores[rows])], rows)[0]
 
-    def _estimates(self, several: Sequence[Callable[[TwoArms], Terms]]) -> list[Estimate]:
-        """With the variance that the imputations behind the propensities add, as for the value of a policy."""
+    def _estimates(
+        self, several: Sequence[Callable[[TwoArms], Terms]], rows: np.ndarray | None = None
+    ) -> list[Estimate]:
+        """With the variance that the imputations behind the propensities add, as for the value of a policy.
+
+        rows: those that the terms are about, by default all.
+        """
+        groups = self.log.groups if self.log.groups is None or rows is None else self.log.groups[rows]
         each = () if self.propensity.imputed is None else self.propensity.imputed
         imputations = [replace(self.arms, taken=taken) for taken in each]
-        imputed = [ImputedTerms(terms(self.arms), [terms(arms).value for arms in imputations]) for terms in several]
+        imputed = [
+            ImputedTerms(terms(self.arms).by_group(groups), [terms(arms).value for arms in imputations])
+            for terms in several
+        ]
         return self.settings.interval.with_imputations(imputed, self.settings.confidence)
 
 

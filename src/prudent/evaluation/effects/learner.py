@@ -8,6 +8,7 @@ import numpy as np
 
 from prudent.errors import check, whole
 from prudent.evaluation.effects.row_terms import TwoArms
+from prudent.evaluation.row_terms import group_totals
 from prudent.propensity import (
     BOOSTED_COLUMNS,
     across_folds,
@@ -16,7 +17,7 @@ from prudent.propensity import (
     single_thread,
     with_row_limit,
 )
-from prudent.table import Encoded, Log
+from prudent.table import Encoded, Log, group_codes
 
 STAGES = (10, 30, 100)
 
@@ -45,7 +46,8 @@ class BoostedEffects:
         excess, effects = scores - scores.mean(), np.full(len(scores), scores.mean())
         for held in range(int(fold.max()) + 1):
             rows, others = fold == held, fold != held
-            which, share = _best_share(candidates[others], excess[others], precision[others])
+            groups = None if log.groups is None else log.groups[others]
+            which, share = _best_share(candidates[others], excess[others], precision[others], groups)
             effects[rows] += share * candidates[rows, which]
         return effects
 
@@ -54,7 +56,7 @@ class BoostedEffects:
         chosen by the cross-fitted trees."""
         _, boosted = self._cross_fitted(log, arms, seed)
         scores, precision = arms.scores, _precision(arms)
-        which, share = _best_share(boosted - boosted.mean(axis=0), scores - scores.mean(), precision)
+        which, share = _best_share(boosted - boosted.mean(axis=0), scores - scores.mean(), precision, log.groups)
         table, categorical = native_table(log)
         both = np.concatenate([table, _like_native(log, table, new_rows)])
         grow = with_row_limit(partial(_boosted, both, categorical, scores, precision, seed), seed)
@@ -85,7 +87,9 @@ def _like_native(log: Log, table: np.ndarray, new_rows: Encoded) -> np.ndarray:
     return values
 
 
-def _best_share(candidates: np.ndarray, excess: np.ndarray, precision: np.ndarray) -> tuple[int, float]:
+def _best_share(
+    candidates: np.ndarray, excess: np.ndarray, precision: np.ndarray, groups: np.ndarray | None = None
+) -> tuple[int, float]:
     """The candidate, and the share of it from 0 to 1, with the least weighted squared error; 0 where that is chance."""
     if not precision.any():
         return 0, 0.0
@@ -97,7 +101,10 @@ def _best_share(candidates: np.ndarray, excess: np.ndarray, precision: np.ndarra
     scale = np.where(varies, scale, 1.0)
     slopes = (weights * candidates * excess[:, None]).sum(axis=0) / scale
     residuals = excess[:, None] - slopes * candidates
-    errors = np.sqrt(((weights * candidates * residuals) ** 2).sum(axis=0)) / scale
+    moved = weights * candidates * residuals
+    if groups is not None:
+        moved = group_totals(moved.T, *group_codes(groups)).T
+    errors = np.sqrt((moved**2).sum(axis=0)) / scale
     shares = np.clip(slopes, 0.0, 1.0)
     gains = scale * (2 * shares * slopes - shares**2)
     # a share fitted to pure noise lowers the error by scale·errors² here, and raises it as much on new rows

@@ -13,7 +13,7 @@ PROPENSITY_CONCERNS = ("mean weight", "balance", "calibration")
 def verdict_sentence(facts: Facts) -> str:
     """One or two sentences, and a third where the propensities are in doubt."""
     value, prices = in_sentence(Interval.of(facts["value"])), facts["prices"]
-    agreement = f"{_agreement(facts)}, an effective sample size of {facts['decided_effective_sample_size']:.0f}"
+    agreement = f"{_agreement(facts)}, an effective sample size of {_effective(facts)}"
     gain = comparison(Interval.of(facts["gain"]), facts["minimize"], facts["rounding"])
     gains = gain if facts["constant"] is None else f"{gain}, and {_over_constant(facts)}"
     match facts["answer"]:
@@ -128,6 +128,12 @@ def _agreement(facts: Facts) -> str:
     return f"On average it would have done what was done in {facts['match_rate']:.0%} of the {facts['rows']} cases"
 
 
+def _effective(facts: Facts) -> str:
+    """Of the rows that the policy decides and, where rows belong together, of groups."""
+    rows = f"{facts['decided_effective_sample_size']:.0f}"
+    return rows if facts["effective_groups"] is None else f"{rows} rows and {facts['effective_groups']:.0f} groups"
+
+
 def _cases(facts: Facts) -> str:
     some = " that it does not refer" if facts["decided"] < facts["rows"] else ""
     return f"the {facts['decided']} cases{some}"
@@ -148,7 +154,7 @@ def _outside_support(facts: Facts) -> str:
 def _few_rows(facts: Facts) -> str:
     return (
         "The effective sample size of the rows that agree with the policy is "
-        f"{facts['decided_effective_sample_size']:.0f}: intervals are wide, and chance may play a larger part than "
+        f"{_effective(facts)}: intervals are wide, and chance may play a larger part than "
         "they show."
     )
 
