@@ -76,15 +76,14 @@ def rows_seen(model: FittedModel, log: Log) -> np.ndarray:
 
 
 def few_groups(log: Log) -> list[str]:
-    """A note on how many groups the rows belong to, and a warning where these are few."""
+    """A warning where the rows belong to few groups."""
     count = count_groups(log.groups)
-    if count is None or count == len(log):
+    if count is None or count == len(log) or count >= FEW_GROUPS:
         return []
-    note = (
-        f"The {len(log)} rows belong to {count} groups by '{log.roles.group}'; intervals are those of {count} groups, "
-        f"not of {len(log)} rows."
-    )
-    return [f"{note} With fewer than {FEW_GROUPS} groups they may be too short." if count < FEW_GROUPS else note]
+    return [
+        f"The rows belong to {count} groups by '{log.roles.group}'; intervals of fewer than {FEW_GROUPS} groups may be "
+        "too short."
+    ]
 
 
 def rows_left_out(log: Log) -> list[str]:

@@ -38,8 +38,7 @@ def read_censored(table: Table, name: str, outcomes: np.ndarray) -> tuple[np.nda
 def _censored_notes(name: str, censored: np.ndarray, known: np.ndarray) -> list[str]:
     count, written = int(censored.sum()), int((censored & known).sum())
     notes = [
-        f"{count} of {len(censored)} rows are censored in '{name}': their outcomes were not seen. Rows like them whose "
-        "outcome was seen count for them as well."
+        f"{count} of {len(censored)} rows are censored in '{name}': follow-up ended before their outcome was seen."
     ]
     if written:
         notes.append(f"{written} of the censored rows have a reward; it is not used.")

@@ -25,24 +25,24 @@ def read_groups(table: Table, name: str, to_learn: bool) -> tuple[np.ndarray, li
         )
     numbers = {label: int.from_bytes(blake2b(label.encode(), digest_size=8).digest()) >> 1 for label in named}
     groups = np.array([-1 - row if label is None else numbers[label] for row, label in enumerate(labels)], np.int64)
-    return groups, _group_notes(name, groups)
+    own = [] if not to_learn else [_group_note(name, groups)]
+    return groups, [*own, *_empty_note(name, groups)]
 
 
-def _group_notes(name: str, groups: np.ndarray) -> list[str]:
-    named, sizes = np.unique(groups[groups >= 0], return_counts=True)
+def _group_note(name: str, groups: np.ndarray) -> str:
+    _, sizes = np.unique(groups, return_counts=True)
+    if sizes.max() == 1:
+        return f"Every row has its own '{name}', so it makes no difference that rows of a group stay together."
+    return (
+        f"The rows belong to {len(sizes)} groups by '{name}', of up to {sizes.max()} rows; the rows of a group stay "
+        "together in every split, and intervals allow for their likeness."
+    )
+
+
+def _empty_note(name: str, groups: np.ndarray) -> list[str]:
     empty = int((groups < 0).sum())
-    notes = []
-    if len(named) and sizes.max() > 1:
-        notes.append(
-            f"The rows belong to {len(named) + empty} groups by '{name}', of up to {sizes.max()} rows; the rows of a "
-            "group stay together in every split, and intervals allow for their likeness."
-        )
-    else:
-        notes.append(f"Every row has its own '{name}', so it makes no difference that rows of a group stay together.")
-    if empty:
-        rows = "1 row" if empty == 1 else f"{empty} rows"
-        notes.append(f"Group '{name}' is empty in {rows}; each of them is a group of its own.")
-    return notes
+    rows = "1 row" if empty == 1 else f"{empty} rows"
+    return [f"Group '{name}' is empty in {rows}; each of them is a group of its own."] if empty else []
 
 
 def group_codes(groups: np.ndarray) -> tuple[np.ndarray, int]:

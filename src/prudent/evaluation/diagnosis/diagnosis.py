@@ -50,7 +50,7 @@ class Diagnosis:
     """What the log can say about one policy. NaN is a number that does not exist.
 
     rows, decided, matched: all rows; those the policy does not refer to a person; of these, the rows where it could
-        have done what was done.
+        have done what was done and whose outcome was seen.
     match_rate: the mean probability that the policy does what was done; a row it refers counts as 1.
     referred: the share of rows it refers.
     effective_sample_size: the number of equally weighted rows that would say as much, (Σw)² / Σw²;
@@ -200,7 +200,7 @@ def diagnose(estimates: PolicyEstimates, policy: str) -> Diagnosis:
         policy=policy,
         rows=rows,
         decided=int((~referred).sum()),
-        matched=int((~referred & (agreement > 0)).sum()),
+        matched=int((~referred & (weights > 0)).sum()),
         match_rate=float(agreement.mean()),
         referred=float(referred.mean()),
         effective_sample_size=effective_sample_size(weights),

@@ -164,8 +164,10 @@ def source_sentence(facts: Facts) -> str:
     propensity, column = facts["propensity"], facts["propensity"]["column"]
     logged = "as logged" if column is None else f"as logged in '{column}'"
     source = logged if propensity["source"] == "as logged" else "estimated from these rows"
+    groups = facts["groups"]
+    of_groups = "" if groups is None else f" of {groups['count']:,} groups by '{one_line(groups['column'])}'"
     return (
-        f"{facts['rows']:,} logged decisions, {len(facts['actions'])} actions. Propensities, the probabilities of the "
+        f"{facts['rows']:,} logged decisions{of_groups}, {len(facts['actions'])} actions. Propensities, the probabilities of the "
         f"logged actions: {source}. Expected rewards of all actions: {facts['prices']}."
     )
 
