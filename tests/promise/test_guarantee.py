@@ -403,3 +403,71 @@ def test_advice_says_whether_cases_are_like_the_decisions(fitted_models):
     assert any("look like the 80 held-out decisions" in note for note in alike.notes)
     unlike = policy.recommend(visits(80, seed=6).assign(pressure=None), guarantee=bounded)
     assert any("'pressure' is missing more often" in note for note in unlike.notes)
+
+
+# --- decisions that belong together, and outcomes that were censored ---
+
+
+def grouped_log(groups, per_group, seed, own=1.0):
+    """Complete records whose believed best action is always taken; a group shares a part of its rewards."""
+    random = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), per_group(random, groups))
+    values = random.normal(size=(len(group), 2)).astype(np.float32)
+    actions = np.argmax(believed(values), axis=1)
+    shared = own * random.normal(size=groups)[group]
+    rewards = believed(values).max(axis=1) + shared + 0.3 * random.normal(size=len(group))
+    return log_of(values, np.ones_like(values, bool), actions, rewards, np.ones(len(group)), groups=group)
+
+
+def test_each_decision_of_a_group_counts_as_its_share_of_it():
+    log = grouped_log(40, lambda random, groups: 1 + random.poisson(3, groups), seed=0)
+    bounds = guarantee(policy_of(), log, confidence=0.8).examine(cases_of([[1.0, 0.5]]), np.array([0]))
+    residuals, sizes = believed(log.values).max(axis=1) - log.rewards, np.bincount(log.groups)
+    order = np.argsort(residuals)
+    mass = np.cumsum(1 / sizes[log.groups[order]]) / 41
+    by_hand = 1.5 - residuals[order][np.argmax(mass >= 0.8 - 1e-12)]
+    assert bounds.reward[0] == pytest.approx(by_hand, abs=1e-4)
+    assert bounds.effective[0] == pytest.approx(40)
+
+
+def test_repeating_every_decision_in_its_group_changes_no_bound():
+    log = complete_log(rows=60, seed=4, chance=lambda values: np.full(len(values), 0.9))
+    index = np.repeat(np.arange(60), 3)
+    again = replace(log.take(index), groups=index)
+    cases = cases_of([[1.0, 0.5], [-0.5, 0.1]])
+    once, often = (guarantee(policy_of(), one, confidence=0.8).examine(cases, np.array([0, 1])) for one in (log, again))
+    np.testing.assert_allclose(often.reward, once.reward, atol=1e-5)
+    np.testing.assert_allclose(often.effective, once.effective, rtol=1e-6)
+
+
+def test_bounds_hold_for_new_groups_where_decisions_of_one_are_alike():
+    held = {"groups": [], "rows": []}
+    for seed in range(60):
+        log = grouped_log(30, lambda random, groups: np.where(np.arange(groups) < 3, 40, 1), seed)
+        new = grouped_log(200, lambda random, groups: 1, seed=1000 + seed)
+        for name, one in (("groups", log), ("rows", replace(log, groups=None))):
+            bound = guarantee(policy_of(), one, confidence=0.9).bounds(cases_of([[1.0, 0.5]]), np.array([0]))
+            held[name].append((new.rewards - believed(new.values).max(axis=1) >= bound[0] - 1.5).mean())
+    assert np.mean(held["groups"]) >= 0.89
+    assert np.mean(held["rows"]) < np.mean(held["groups"]) - 0.02
+
+
+def test_too_few_groups_are_refused():
+    log = grouped_log(5, lambda random, groups: np.full(groups, 20), seed=0)
+    with pytest.raises(InputProblem, match="5 groups"):
+        guarantee(policy_of(), log, confidence=0.9)
+
+
+def test_censored_decisions_are_not_compared_with_and_those_seen_count_for_them():
+    log = complete_log(rows=400, seed=2, chance=lambda values: np.full(len(values), 0.9))
+    lost = np.random.default_rng(0).random(400) < np.where(log.values[:, 0] > 0, 0.5, 0.05)
+    censored = replace(log, rewards=np.where(lost, np.nan, log.rewards), censored=lost)
+    made = guarantee(policy_of(), censored, confidence=0.8)
+    assert len(made.rows) == 400 - lost.sum()
+    assert made.weights[lost].max() == 0
+    likely, unlikely = (made.weights[(log.values[:, 0] > 0) == positive][:] for positive in (False, True))
+    assert unlikely[unlikely > 0].mean() > 1.5 * likely[likely > 0].mean()
+    assert np.isfinite(made.bounds(cases_of([[1.0, 0.5]]), np.array([0]))).all()
+    plain = guarantee(policy_of(), log, confidence=0.8)
+    cases, chosen = cases_of([[1.0, 0.5]]), np.array([0])
+    assert made._case_weights(cases, chosen, np.array([0])) > plain._case_weights(cases, chosen, np.array([0]))

@@ -179,7 +179,8 @@ class PolicyEstimates:
 
     def tail_rows(self, policy: str) -> float:
         """The effective sample size behind `tail_share` by the headline estimator, see `tails.share_rows`."""
-        return share_rows(self.tail_share(policy), self._rows_used(policy, self.headline))
+        share = self.tail_share(policy)
+        return share_rows(share, self._rows_used(policy, self.headline, share))
 
     def worst_mean(
         self, policy: str, estimator: Estimator | str | None = None, interval: Interval | None = None
@@ -271,11 +272,13 @@ class PolicyEstimates:
         return _imputed_terms(evidence, estimator.terms)
 
     def _share(self, policy: str, estimator: Estimator, estimate: Estimate) -> Estimate:
-        return as_share(estimate, self._rows_used(policy, estimator), self.settings.confidence)
+        return as_share(estimate, self._rows_used(policy, estimator, estimate), self.settings.confidence)
 
-    def _rows_used(self, policy: str, estimator: Estimator) -> float:
+    def _rows_used(self, policy: str, estimator: Estimator, share: Estimate) -> float:
+        """The largest effective sample size that a share can have. Where no bad outcome was seen, its error does not
+        say how alike the rows of a group are, so groups count."""
         weights = self.evidence(policy).weights if estimator.uses_weights else np.ones(len(self.log))
-        return effective_sample_size(weights, self.log.groups)
+        return effective_sample_size(weights, None if share.error > 0 else self.log.groups)
 
     def _with_interval(
         self, terms: ImputedTerms, interval: Interval | None, confidence: float | None = None

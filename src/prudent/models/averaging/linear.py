@@ -37,6 +37,8 @@ class Moments:
         weights: np.ndarray | None = None,
     ):
         self.centre, self.mean = features.mean(axis=0), rewards.mean()
+        if weights is not None:
+            self.centre, self.mean = np.average(features, axis=0, weights=weights), np.average(rewards, weights=weights)
         columns = np.column_stack([features - self.centre, np.ones(len(features))])
         groups = [actions == action for action in range(count)]
         counted = columns if weights is None else columns * weights[:, None]

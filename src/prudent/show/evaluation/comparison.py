@@ -167,8 +167,8 @@ def source_sentence(facts: Facts) -> str:
     groups = facts["groups"]
     of_groups = "" if groups is None else f" of {groups['count']:,} groups by '{one_line(groups['column'])}'"
     return (
-        f"{facts['rows']:,} logged decisions{of_groups}, {len(facts['actions'])} actions. Propensities, the probabilities of the "
-        f"logged actions: {source}. Expected rewards of all actions: {facts['prices']}."
+        f"{facts['rows']:,} logged decisions{of_groups}, {len(facts['actions'])} actions. Propensities, the "
+        f"probabilities of the logged actions: {source}. Expected rewards of all actions: {facts['prices']}."
     )
 
 
