@@ -188,11 +188,8 @@ def one_censored_log(seed: int, censored: str | None) -> dict[str, Estimate]:
     log = prudent.Log.from_frame(
         sample.frame, action="treated", reward="outcome", propensity="likely", censored=censored, ignore=["lost"]
     )
-    found = evaluate({POLICY: treat_the_severe}, log, prices=sample.prices, confidence=LEVEL)
-    learnt = evaluate({POLICY: treat_the_severe}, log, prices=LearntPrices(), confidence=LEVEL)
-    result = {f"{name}, rough prices": found.estimate(POLICY, name) for name in ("ips", "self-normalised ips", "dr")}
-    result["direct, prices learnt"] = learnt.estimate(POLICY, "direct")
-    result["dr, prices learnt"] = learnt.estimate(POLICY, "dr")
+    found = evaluate({POLICY: treat_the_severe}, log, prices=LearntPrices(), confidence=LEVEL)
+    result = {name: found.estimate(POLICY, name) for name in ("direct", *ESTIMATORS)}
     study = effects(log, treated=1, propensity=Known(), prices=sample.prices)
     result |= {"average effect (aipw), rough prices": study.ate, "average effect (ipw)": study.ipw}
     return result

@@ -27,6 +27,7 @@ from benchmarks import (
     evaluation,
     field,
     frontier,
+    groups,
     hostile,
     measuring,
     search,
@@ -45,7 +46,20 @@ from prudent.errors import InputProblem
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = [
     module.BENCHMARK
-    for module in (attention, coverage, dosing, doubt, evaluation, field, frontier, hostile, measuring, search, speed)
+    for module in (
+        attention,
+        coverage,
+        dosing,
+        doubt,
+        evaluation,
+        field,
+        frontier,
+        groups,
+        hostile,
+        measuring,
+        search,
+        speed,
+    )
 ]
 EXPERIMENTS: dict[str, tuple[Tables, Callable[[Path], Files]]] = {
     "ihdp": (ihdp_tables.TABLES, ihdp_pictures.files),

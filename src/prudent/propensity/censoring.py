@@ -4,12 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from prudent.propensity.best_guess import BestGuess
+from prudent.propensity.boosted import Boosted
+from prudent.propensity.fitted_propensity import FLOOR
 from prudent.propensity.overlap import effective_sample_size
-from prudent.propensity.stacked import Stacked
+from prudent.propensity.stacked import mixed
 from prudent.show import plain_types
-from prudent.table import Column, Log, Schema, label_text
+from prudent.table import Column, Log, Schema, count_groups, label_text
 
 ACTION = "\0action"  # a name that no column of a table has
+FOLDS = 5
+FEWEST_ROWS = 20
+"""Of an action, rows whose outcome was seen and rows that are censored, to be learnt about by themselves."""
 LARGE_WEIGHT = 10.0
 CLIP = 10.0
 
@@ -19,7 +25,9 @@ class Censoring:
     """Inverse-probability-of-censoring weights: each row whose outcome was seen stands for 1 / P(seen) rows like it.
 
     Right if whatever made follow-up end early, and mattered for the outcome, is in the record or the action. The
-    probability is learnt from record, gaps and action as propensities are, cross-fitted (Robins and Rotnitzky, 1992).
+    probability is learnt from record, gaps and action as propensities are, cross-fitted (Robins and Rotnitzky, 1992): a
+    mixture of `BestGuess` and `Boosted` for all actions, and of `BestGuess` for each action with enough rows, since who
+    leaves early may be others under each.
 
     seen: the probability that the outcome was seen, by row; NaN without an action.
     known: which rows have an outcome. censored: how many have an action and were censored.
@@ -34,9 +42,16 @@ class Censoring:
         """None where no outcome is censored."""
         if log.censored is None or not (log.followed & ~log.rewarded).any():
             return None
-        fitted = Stacked().fit(_as_actions(log), seed)
-        assert fitted.probabilities is not None  # it is estimated
-        seen = np.where(log.actions >= 0, fitted.probabilities[:, 0], np.nan)
+        indicator = _as_actions(log)
+        together = [_probabilities(learner, indicator, seed) for learner in (BestGuess(FOLDS), Boosted(FOLDS))]
+        by_action = together[0].copy()
+        for action in range(len(log.action_labels)):
+            rows = np.flatnonzero(log.followed & (log.actions == action))
+            counts = np.bincount(indicator.actions[rows], minlength=2)
+            if counts.min() >= FEWEST_ROWS and (count_groups(log.groups, rows) or FOLDS) >= FOLDS:
+                by_action[rows] = _probabilities(BestGuess(FOLDS), _without_action(indicator.take(rows)), seed)
+        learnt = mixed(np.stack([*together, by_action]), indicator, FOLDS, seed)[:, 0]
+        seen = np.where(log.actions >= 0, np.maximum(learnt, FLOOR), np.nan)
         return cls(seen, log.rewarded, int((log.followed & ~log.rewarded).sum()))
 
     @property
@@ -89,6 +104,17 @@ class Censoring:
                 "effective_sample_size": self.effective_sample_size,
             }
         )
+
+
+def _probabilities(learner: BestGuess | Boosted, log: Log, seed: int) -> np.ndarray:
+    fitted = learner.fit(log, seed).probabilities
+    assert fitted is not None  # it is estimated
+    return fitted
+
+
+def _without_action(log: Log) -> Log:
+    columns = log.schema.columns[:-1]
+    return replace(log, schema=Schema(columns), values=log.values[:, :-1], observed=log.observed[:, :-1])
 
 
 def _as_actions(log: Log) -> Log:

@@ -27,14 +27,19 @@ class Stacked:
         """Estimate π0(a | x̃) for every row of the log."""
         learners = [BestGuess(self.folds), Boosted(self.folds)]
         fitted = [learner.fit(log, seed).probabilities for learner in learners]
-        fold, actions = deal_folds(log, self.folds, seed), np.asarray(log.actions)
         both = np.stack([probabilities for probabilities in fitted if probabilities is not None])
-        likelihoods = both[:, np.arange(len(actions)), np.maximum(actions, 0)]
-        mixed = np.empty(both.shape[1:])
-        for held in range(-1, int(fold.max()) + 1):
-            shares = best_shares(likelihoods[:, (fold >= 0) & (fold != held)])
-            mixed[fold == held] = np.einsum("p,pra->ra", shares, both[:, fold == held])
-        return FittedPropensity.of(log, mixed)
+        return FittedPropensity.of(log, mixed(both, log, self.folds, seed))
+
+
+def mixed(several: np.ndarray, log: Log, folds: int, seed: int) -> np.ndarray:
+    """Probabilities [model, row, action] mixed, in each fold by the shares that make the other folds most likely."""
+    fold, actions = deal_folds(log, folds, seed), np.asarray(log.actions)
+    likelihoods = several[:, np.arange(len(actions)), np.maximum(actions, 0)]
+    result = np.empty(several.shape[1:])
+    for held in range(-1, int(fold.max()) + 1):
+        shares = best_shares(likelihoods[:, (fold >= 0) & (fold != held)])
+        result[fold == held] = np.einsum("p,pra->ra", shares, several[:, fold == held])
+    return result
 
 
 def best_shares(likelihoods: np.ndarray, rounds: int = 200) -> np.ndarray:
