@@ -1,7 +1,7 @@
 """--group and --censored on every command that reads a log."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_effects_take_both(run):
     facts = json.loads(out)
     table = pd.read_csv("later.csv")
     compared = table[table["dose"].isin(["high", "low"])]
-    assert facts["groups"] == compared["patient"].nunique()
+    assert facts["group_count"] == compared["patient"].nunique()
     assert facts["rows"] == len(compared)
 
 
@@ -116,8 +116,9 @@ def test_a_hold_out_keeps_patients_together(run, monkeypatch, fitted_models):
 
     learnt: dict[str, Any] = {}
 
+    @dataclass
     class Ready:
-        training = fitted_models["causal"].settings.training
+        training: Any = fitted_models["causal"].settings.training
 
         def fit(self, log: Any, seed: int, progress: Any) -> Any:
             learnt["log"] = log

@@ -14,7 +14,7 @@ from prudent.evaluation.effects import effects
 from prudent.propensity import Censoring, Known
 from prudent.worlds import DosingWorld
 
-ROWS, LOGS = 1000, 12
+ROWS, LOGS = 1000, 8
 ROLES = {"action": "treated", "reward": "outcome", "propensity": "likely", "ignore": ["lost"]}
 
 
@@ -95,14 +95,14 @@ def test_values_of_those_seen_alone_do_not(several, estimator):
 
 def test_an_average_effect_covers_the_truth_and_that_of_those_seen_alone_does_not():
     ends: dict[str | None, list[Any]] = {None: [], "lost": []}
-    for seed in range(6):
+    for seed in range(4):
         prices = censored_log(seed).prices
         for column, found in ends.items():
             found.append(effects(read(seed, column), treated=1, propensity=Known(), prices=prices))
     truth = CENSORED_TRUTH["effect"]
     for name in ("ate", "ipw"):
         weighted, alone = ([getattr(one, name) for one in ends[column]] for column in ("lost", None))
-        assert sum(one.low <= truth <= one.high for one in weighted) >= 5
+        assert sum(one.low <= truth <= one.high for one in weighted) >= 3
         assert not any(one.low <= truth <= one.high for one in alone)
     (first, *_), (plain, *_) = ends["lost"], ends[None]
     assert len(first.log) == ROWS > len(plain.log)

@@ -276,7 +276,7 @@ def test_effects_by_group():
         )
     few, many = once.by("x2").to_dicts(), often.by("x2").to_dicts()
     assert [one["error"] for one in many] == pytest.approx([one["error"] for one in few])
-    assert often.to_dict()["groups"] == 120
+    assert often.to_dict()["group_count"] == 120
     assert len(set(np.round(BoostedEffects(2).fit(often.log, often.arms), 9))) <= 120
 
 

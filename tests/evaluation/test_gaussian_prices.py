@@ -9,7 +9,7 @@ from conftest import make_log
 import prudent
 from prudent.evaluation import GaussianPrices
 from prudent.evaluation import gaussian_process as process
-from prudent.evaluation.gaussian_prices import surfaces
+from prudent.evaluation.gaussian_prices import _members, surfaces
 from prudent.evaluation.gaussian_process import Kernel, Known, known_of
 from prudent.networks import Training
 
@@ -91,6 +91,16 @@ def test_evidence_and_surfaces_agree_with_the_dense_formulas(small, strengths) -
     np.testing.assert_allclose(predicted.left_out, without, atol=2e-3)
     spread = np.stack([dense.deviation(np.delete(everyone, row), int(row)) for row in everyone])
     np.testing.assert_allclose(predicted.deviation, spread, atol=5e-3)
+
+    groups = np.array([0, 1, 1, 2, 0, 1, 3, 2, 1])
+    members = jnp.asarray(_members(groups))
+    by_group = process._predicted(strengths, posterior, features, took, arrays["outcomes"], members)
+    np.testing.assert_allclose(by_group.expected, predicted.expected, atol=1e-6)
+    others = [np.flatnonzero(groups != group) for group in groups]
+    without = np.stack([dense.expected(left)[row] for row, left in enumerate(others)])
+    np.testing.assert_allclose(by_group.left_out, without, atol=2e-3)
+    spread = np.stack([dense.deviation(left, row) for row, left in enumerate(others)])
+    np.testing.assert_allclose(by_group.deviation, spread, rtol=2e-3)
 
 
 def test_what_is_known_is_the_weighted_mean_and_spread() -> None:

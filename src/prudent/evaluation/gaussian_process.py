@@ -199,7 +199,7 @@ def _predicted(
     features: Array,
     took: Array,
     outcomes: Array,
-    groups: Int[Array, "group place"] | None,
+    groups: Int[Array, "group place"] | None = None,
 ) -> Surfaces:
     """A row's residual moves its other actions through what was open; without the row, by a rank-one formula."""
     actions, size = posterior.slopes.shape

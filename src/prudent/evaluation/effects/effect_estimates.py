@@ -257,7 +257,7 @@ class Effects:
             "control": self.control,
             "reward": self.log.roles.reward,
             "rows": len(self.log),
-            "groups": count_groups(self.log.groups),
+            "group_count": count_groups(self.log.groups),
             "treated_rows": int(self.arms.treated.sum()),
             "confidence": self.settings.confidence,
             "minimize": self.log.minimize,
