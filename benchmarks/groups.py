@@ -169,7 +169,7 @@ def censored_log(seed: int, rows: int = ROWS) -> Sample:
     frame = pl.DataFrame(
         {
             "severity": severity,
-            "age": np.where(random.random(rows) < 0.2, None, age).astype(float),
+            "age": np.where(random.random(rows) < 0.2, np.nan, age),
             "treated": action,
             "likely": np.where(action == 1, chance, 1 - chance),
             "outcome": np.where(lost, np.nan, outcome),

@@ -22,9 +22,8 @@ def read(seed: int, censored: str | None = "lost", rows: int = ROWS) -> Log:
     return Log.from_frame(censored_log(seed, rows).frame, **ROLES, censored=censored)
 
 
-def evaluated(seed: int, censored: str | None = "lost", **options: Any) -> Any:
-    log, prices = read(seed, censored), censored_log(seed).prices
-    return evaluate({POLICY: treat_the_severe}, log, **({"prices": prices} | options))
+def evaluated(seed: int, censored: str | None = "lost") -> Any:
+    return evaluate({POLICY: treat_the_severe}, read(seed, censored), prices=censored_log(seed).prices)
 
 
 @pytest.fixture(scope="module")

@@ -422,9 +422,10 @@ def grouped_log(groups, per_group, seed, own=1.0):
 def test_each_decision_of_a_group_counts_as_its_share_of_it():
     log = grouped_log(40, lambda random, groups: 1 + random.poisson(3, groups), seed=0)
     bounds = guarantee(policy_of(), log, confidence=0.8).examine(cases_of([[1.0, 0.5]]), np.array([0]))
-    residuals, sizes = believed(log.values).max(axis=1) - log.rewards, np.bincount(log.groups)
+    group = np.asarray(log.groups)
+    residuals, sizes = believed(log.values).max(axis=1) - log.rewards, np.bincount(group)
     order = np.argsort(residuals)
-    mass = np.cumsum(1 / sizes[log.groups[order]]) / 41
+    mass = np.cumsum(1 / sizes[group[order]]) / 41
     by_hand = 1.5 - residuals[order][np.argmax(mass >= 0.8 - 1e-12)]
     assert bounds.reward[0] == pytest.approx(by_hand, abs=1e-4)
     assert bounds.effective[0] == pytest.approx(40)

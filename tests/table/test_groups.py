@@ -10,10 +10,10 @@ from prudent import InputProblem, Log
 from prudent.table import count_groups, deal_groups, every_fourth, first_groups, log_findings, one_of_each
 
 
-def visits(patients: list[Any], **reading: Any) -> Log:
+def visits(patients: list[Any], group: str = "patient", **reading: Any) -> Log:
     rows = np.arange(len(patients))
     frame = pd.DataFrame({"age": rows * 1.5, "patient": patients, "dose": rows % 2, "outcome": rows % 5 * 1.0})
-    return Log.from_frame(frame, action="dose", reward="outcome", **({"group": "patient"} | reading))
+    return Log.from_frame(frame, action="dose", reward="outcome", group=group, **reading)
 
 
 def test_a_group_has_the_same_number_in_every_table():

@@ -1,6 +1,6 @@
 """Fit trees, regression and process beside the network, and find the shares from held-out rewards."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -68,8 +68,10 @@ class Rows(NamedTuple):
         return Rows._make(part[rows] if isinstance(part, np.ndarray) else part for part in self)
 
     def followed_by(self, others: "Rows") -> "Rows":
-        pairs = zip(self, others, strict=True)
-        return Rows._make(np.concatenate(pair) if isinstance(pair[0], np.ndarray) else pair[0] for pair in pairs)
+        def joined(own: Any, other: Any) -> Any:
+            return np.concatenate([own, other]) if isinstance(own, np.ndarray) else own
+
+        return Rows._make(map(joined, self, others))
 
     def folds(self, random: np.random.Generator) -> np.ndarray:
         """The fold of each row; the rows of a group are in one."""
