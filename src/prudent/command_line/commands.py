@@ -647,6 +647,8 @@ def compare(
     action: Action,
     reward: Reward,
     propensity: Propensity = None,
+    group: Group = None,
+    censored: Censored = None,
     minimize: Minimize = False,
     ignore: Ignore = None,
     kind: Kinds = None,
@@ -678,6 +680,8 @@ def compare(
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
+        group=group,
+        censored=censored,
     )
     settings = ModelOptions(
         *(ModelName.causal.value, members, rounds, seed), preset=None if preset is None else preset.value

@@ -15,7 +15,7 @@ from prudent.evaluation.tails import as_share
 from prudent.models import align_log
 from prudent.propensity import Propensity
 from prudent.show import Picture, columns_picture, columns_text, plain_types
-from prudent.table import Log
+from prudent.table import Log, count_groups
 
 WHOLE = "every column"
 MOST_ROWS = 2_000
@@ -90,7 +90,7 @@ def columns_that_matter(
     """
     check("columns_that_matter", _RULES, locals())
     log = align_log(log, policy.fitted)
-    log = log.take(np.flatnonzero(log.rewarded))
+    log = log.take(np.flatnonzero(log.followed))
     if len(log) > most_rows:
         log = log.take(np.sort(np.random.default_rng(seed).permutation(len(log))[:most_rows]))
     known = log.observed.mean(axis=0)
@@ -108,7 +108,9 @@ def columns_that_matter(
     for name in names:
         whole, without = evaluation.probabilities[WHOLE], evaluation.probabilities[_label(name)]
         changed = differing_rows(whole, without, log.actions).astype(float)
-        share = as_share(interval.estimates([Terms.mean(changed)], confidence=confidence)[0], len(log), confidence)
+        (share,) = interval.estimates([Terms.mean(changed).by_group(log.groups)], confidence=confidence)
+        alone = count_groups(log.groups) if share.error == 0 else None
+        share = as_share(share, len(log) if alone is None else alone, confidence)
         gain = evaluation.difference(WHOLE, _label(name))
         share_known = float(known[log.schema.names.index(name)])
         found.append(HiddenColumn(name, share_known, share, gain.negated() if log.minimize else gain))
