@@ -224,13 +224,13 @@ class LogarithmicSmoothing:
         if not low < high:
             return low
         scaled = np.clip((evidence.rewards - low) / (high - low), 0.0, 1.0)
-        earned = evidence.weights * scaled
+        weights = evidence.weights
         if evidence.groups is not None:
             codes, count = group_codes(evidence.groups)
-            earned = np.bincount(codes, earned, count) * count / len(codes)
-        rows, tail = len(earned), math.log(len(SMOOTHING_STEPS) / (1 - confidence))
+            weights, scaled = np.bincount(codes, weights * scaled, count) * count / len(codes), np.ones(count)
+        rows, tail = len(weights), math.log(len(SMOOTHING_STEPS) / (1 - confidence))
         steps = math.sqrt(2 * tail / rows) * np.array(SMOOTHING_STEPS)
-        smooth = np.array([np.log1p(step * earned).mean() for step in steps])
+        smooth = np.array([np.log1p(step * weights * scaled).mean() for step in steps])
         best = float(np.max(np.expm1(smooth - tail / rows) / steps))
         return low + (high - low) * float(np.clip(best, 0.0, 1.0))
 
