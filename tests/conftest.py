@@ -32,6 +32,8 @@ _HANDLE_ARRAYS = (
 )
 install_import_hook(list(_HANDLE_ARRAYS), "checked_types.check")
 
+from tests.postgres_server import postgres as postgres  # noqa: E402  (a fixture)
+
 # Compiling is most of a test's time, and what is compiled runs briefly: here nothing is optimised. Before the first
 # program, since the flags are read once; processes that a test starts inherit them. In one piece, a program needs half
 # of the memory maps.

@@ -6,7 +6,6 @@ from prudent.table.cells import row_name as row_name
 from prudent.table.columns import LABELLED as LABELLED
 from prudent.table.columns import Column as Column
 from prudent.table.extremes import usual_range as usual_range
-from prudent.table.files import TextFormat as TextFormat
 from prudent.table.files import read_as_text as read_as_text
 from prudent.table.files import read_table as read_table
 from prudent.table.files import read_with_notes as read_with_notes
@@ -45,4 +44,10 @@ from prudent.table.role_columns import read_numbers as read_numbers
 from prudent.table.schema import Encoded as Encoded
 from prudent.table.schema import Schema as Schema
 from prudent.table.separated import Faithful as Faithful
+from prudent.table.sources.database import Database as Database
+from prudent.table.sources.kinds import database_of as database_of
+from prudent.table.sources.part import Part as Part
+from prudent.table.sources.place import Place as Place
+from prudent.table.sources.text import TextFormat as TextFormat
+from prudent.table.sources.workbook import workbook_bytes as workbook_bytes
 from prudent.table.weighted_reward import weighted_sum as weighted_sum

@@ -134,7 +134,7 @@ def _table_of_records(records: Sequence[Any]) -> Table:
 
 def _to_polars(name: str, source: Any) -> pl.Series:
     if isinstance(source, list):
-        return _from_values(name, source)
+        return column_of(name, source)
     if isinstance(source, np.ndarray):
         return _from_array(name, source)
     native = source.to_native()
@@ -152,7 +152,7 @@ def _to_polars(name: str, source: Any) -> pl.Series:
         return _from_array(name, array)
     values = array.copy()
     values[source.is_null().to_numpy()] = None
-    return _from_values(name, values.tolist())
+    return column_of(name, values.tolist())
 
 
 def _without_time_zone(cells: pl.Series) -> pl.Series:
@@ -163,13 +163,13 @@ def _without_time_zone(cells: pl.Series) -> pl.Series:
 
 def _from_array(name: str, array: np.ndarray) -> pl.Series:
     if array.dtype == object:
-        return _from_values(name, array.tolist())
+        return column_of(name, array.tolist())
     if np.issubdtype(array.dtype, np.datetime64):
         return pl.Series(name, array.astype("datetime64[us]"))
     return pl.Series(name, array)
 
 
-def _from_values(name: str, values: list) -> pl.Series:
+def column_of(name: str, values: list) -> pl.Series:
     """A series of Python values; values of mixed types all become text."""
     name = _as_unicode(name)
     try:

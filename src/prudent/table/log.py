@@ -12,7 +12,7 @@ from prudent.errors import InputProblem, check, number, require, whole
 from prudent.show import log_fragment, plain_types
 from prudent.table.cells import as_numbers, stray_count
 from prudent.table.censored import read_censored
-from prudent.table.files import TextFormat, read_with_notes
+from prudent.table.files import read_with_notes
 from prudent.table.frames import Table, frame_like, take_rows, to_table
 from prudent.table.gap_marks import gap_mark_notes, marks_in
 from prudent.table.groups import first_groups, read_groups
@@ -32,6 +32,9 @@ from prudent.table.role_columns import (
 )
 from prudent.table.schema import Encoded, Schema
 from prudent.table.separated import Faithful
+from prudent.table.sources.part import Part
+from prudent.table.sources.place import Place
+from prudent.table.sources.text import TextFormat
 from prudent.table.weighted_reward import Weights, as_text
 
 _SPLIT_RULES = {"share": number(0, 1, "()"), "seed": whole()}
@@ -240,22 +243,25 @@ class Log:
 
 
 def read_log(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Place,
     *,
     action: str,
     reward: str | Weights,
+    table: str | None = None,
+    query: str | None = None,
+    sheet: str | None = None,
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
     **reading: Any,
 ) -> Log:
-    """Read a log from a csv, parquet or arrow file; `sep`, `decimal` and `encoding` are those of `read_table`, and the
-    other options are those of `Log.from_frame`."""
+    """Read a log from a file, a folder or a database; `table` to `encoding` are those of `read_table`, and the other
+    options are those of `Log.from_frame`."""
     values = reading.get("not_missing", ())
     kept = values if isinstance(values, Mapping) else {EVERY_COLUMN: values}
     texts = labelled_columns(reading.get("kinds") or {})
     faithful = Faithful(texts, (action,), {str(name): several_texts(cells) for name, cells in kept.items()})
-    frame, notes = read_with_notes(path, TextFormat(sep, decimal, encoding), faithful)
+    frame, notes = read_with_notes(path, TextFormat(sep, decimal, encoding), faithful, Part(table, query, sheet))
     log = Log.from_frame(frame, action=action, reward=reward, **reading)
     return replace(log, notes=(*notes, *log.notes))
 

@@ -1,7 +1,6 @@
 """csv and tsv files: their encoding and separator, rows that are not whole, and which columns hold numbers."""
 
 import codecs
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from prudent.table.column_notes import count_and_names
 from prudent.table.frames import refuse_repeated_names
 from prudent.table.gap_marks import gap_mark_notes, marks_in
 from prudent.table.number_texts import COMMA, best_reading, number_spellings, numbers_from_text
+from prudent.table.sources.packed import unpacked
 
 _QUOTE, _LINE_END, _RETURN = b'"\n\r'
 
@@ -87,9 +87,7 @@ class SeparatedText:
 
 def _decoded(file: Path, encoding: str | None) -> bytes:
     """The file as UTF-8 without a byte order mark; a mark at its start says which encoding it has."""
-    content = file.read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
+    content = unpacked(file)
     marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
     marked = next((name for mark, name in marks.items() if content.startswith(mark)), None)
     try:
@@ -111,7 +109,7 @@ def _decoded(file: Path, encoding: str | None) -> bytes:
 
 def _likely_separator(content: bytes) -> str:
     header = content.split(b"\n", 1)[0].decode()
-    return max(",;\t", key=header.count)
+    return max(",;\t|", key=header.count)
 
 
 @dataclass(frozen=True)
