@@ -68,7 +68,7 @@ def kind_of(place: Place) -> Kind:
     """The kind of an existing place; an InputProblem where there is none, or where it is of no kind that is known."""
     file = place.path
     if file is not None and file.is_dir():
-        return Kind("a folder of parts", lambda how: _read_folder(file, how))
+        return Kind("a folder of parts with the same columns", lambda how: _read_folder(file, how))
     if file is not None:
         if not file.name.lower().endswith(ENDINGS):
             raise InputProblem(

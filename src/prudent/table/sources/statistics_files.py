@@ -36,13 +36,9 @@ def read_statistics(file: Path) -> tuple[pl.DataFrame, list[str]]:
 
 def _declared_missing(read: Any, file: Path, frame: pl.DataFrame) -> Mapping[str, tuple[int, str]]:
     """How many cells of each column were declared to be missing, and how they are written."""
-    shown, facts = read(file, metadataonly=True, user_missing=True)
-    names = [name for name in frame.columns if name in facts.missing_ranges or name in facts.missing_user_values]
-    if not names:
-        return {}
-    shown = read(file, output_format="dict", user_missing=True, usecols=names)[0]
+    shown, facts = read(file, output_format="dict", user_missing=True)
     found = {}
-    for name in names:
+    for name in (name for name in frame.columns if name in facts.missing_ranges or name in facts.missing_user_values):
         gaps = frame[name].is_null().to_list()
         codes = [cell for cell, gap in zip(shown[name], gaps, strict=True) if gap and cell is not None and cell == cell]
         if codes:

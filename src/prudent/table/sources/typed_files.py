@@ -10,7 +10,7 @@ ARROW = (".arrow", ".feather", ".ipc")
 
 
 def read_parquet(files: Sequence[Path], folder: Path | None = None) -> pl.DataFrame:
-    """A file, or parts with the same columns. folder: where the parts lie; folders such as site=north become a column."""
+    """A file, or parts with the same columns. folder: where these lie; folders as site=north in it become a column."""
     if folder is None:
         return plain_numbers(pl.read_parquet(files[0], glob=False))
     scan = pl.scan_parquet(list(files), glob=False, hive_partitioning=any("=" in part.parent.name for part in files))
