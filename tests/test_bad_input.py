@@ -122,7 +122,7 @@ FACTS = {  # what the message must name
     READ.format("propensity='marker'"): ["'marker'"],
     "SPVAE(propensity=Known()).fit(log)": ["propensity=", "Boosted()"],
     "read_log('nowhere.csv', action='dose', reward='outcome')": ["'nowhere.csv'"],
-    "read_table('table.xlsx')": [".csv", ".parquet"],
+    "read_table('table.docx')": [".csv", ".parquet"],
     "load('nowhere')": ["'nowhere'", "model.json"],
 }
 REPR = {"float('nan')": "nan", "float('inf')": "inf", "Boosted": "<class 'prudent.propensity.boosted.Boosted'>"}

@@ -449,7 +449,7 @@ def test_held_out_decisions_choose_and_guarantee(run, folder):
         (["--fallback", "10"], "give --floor"),
         (["--keep", "pateint"], "Did you mean 'patient'?"),
         (["--allowed", "may_git"], "Did you mean 'may_get'?"),
-        (["--out", "advice.xlsx"], "must end in .csv"),
+        (["--out", "advice.docx"], "must end in .csv"),
         (["--out", "no/such/advice.csv"], "'no/such'"),
         (["--out", "cases.csv"], "'cases.csv'"),
     ],

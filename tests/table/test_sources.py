@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-import pyreadstat
+import pyreadstat as typed_pyreadstat
 import pytest
 import xlsxwriter
 import zstandard
@@ -55,6 +55,9 @@ def sentence(path: Path, **how: Any) -> str:
         read_table(path, **how)
     assert "\n" not in str(problem.value)
     return str(problem.value)
+
+
+pyreadstat: Any = typed_pyreadstat  # its types know pandas and polars by protocols that neither fits
 
 
 # --- compressed ---
@@ -167,6 +170,8 @@ def test_sheets_are_chosen_by_name(tmp_path):
     path = workbook(tmp_path / "book.xlsx", {"Notes": [], "Visits": rows, "Other": [["x"], [1]]})
     assert read_table(path)["lab"].to_list() == ["1", "<5", "2.5"]
     assert read_table(path, sheet="Other").rows() == [(1,)]
+    gaps = workbook(tmp_path / "gaps.xlsx", {"A": [["x", "y"], [1, 2], ["", ""], [3, 4], ["", None], ["", None]]})
+    assert read_table(gaps).rows() == [(1, 2), (None, None), (3, 4)]
     assert "'Visits'" in sentence(path, sheet="Visit")
     assert "empty" in sentence(path, sheet="Notes")
     rows = [["age", "dose", "outcome"], *([age, dose, age] for age, dose in enumerate("abab"))]

@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that `--help` is fast: each command imports w
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -73,7 +73,26 @@ class IntervalName(StrEnum):
     bernstein = "bernstein"
 
 
-Table = Annotated[Path, typer.Argument(metavar="LOG", help="The logged decisions: a csv, tsv, parquet or arrow file.")]
+def _place(text: str) -> Any:
+    """A file, a folder or a database; as text it has no password."""
+    from prudent.table import Place
+
+    return Place.of(text)
+
+
+PLACES = (
+    "a csv, parquet or arrow file or a folder of such parts, an Excel workbook, a file of Stata, SPSS or SAS, a DuckDB "
+    "or SQLite file, or postgresql://user@host/database"
+)
+Table = Annotated[Any, typer.Argument(metavar="LOG", parser=_place, help=f"The logged decisions: {PLACES}.")]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="The table or view of a database. Default: the only one it has."),
+]
+Query = Annotated[str | None, typer.Option(metavar="SQL", help="What to select from a database, as 'SELECT … FROM …'.")]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The sheet of a workbook. Default: the first that is not empty.")
+]
 Action = Annotated[str, typer.Option(metavar="COL", help="The column with the action that was taken.")]
 Reward = Annotated[
     str,
@@ -285,18 +304,22 @@ def inspect(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
     json: JsonFile = None,
 ) -> None:
     """Show what is in a table: kinds, gaps, actions, overlap, problems."""
     from prudent.command_line.inspecting import inspect_table
     from prudent.command_line.log_options import LogOptions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
         group=group,
         censored=censored,
+        part=Part(table_name, query, sheet),
     )
     inspect_table(options, json)
 
@@ -370,6 +393,9 @@ def fit(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a model in --out even if it was made from other columns.")
     ] = False,
@@ -378,13 +404,14 @@ def fit(
     """Learn a model from logged decisions and save it."""
     from prudent.command_line.fitting import ModelOptions, Places, fit_model
     from prudent.command_line.log_options import LogOptions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
         group=group,
         censored=censored,
+        part=Part(table_name, query, sheet),
     )
     settings = ModelOptions(
         *(model.value, members, rounds, seed, types, ordered, varying_noise),
@@ -399,10 +426,17 @@ def fit(
 def recommend(
     model: ModelFolder,
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="The cases: a csv, tsv, parquet or arrow file; gaps are fine.")
+        Any,
+        typer.Argument(
+            metavar="TABLE", parser=_place, help="The cases, with gaps, in any place that 'fit' reads from."
+        ),
     ],
     out: Annotated[
-        str, typer.Option(metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .pq; '-' prints csv.")
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write: .csv, .tsv, .parquet, .pq or .xlsx, or a database with --out-table; '-' prints csv.",
+        ),
     ],
     strategy: Annotated[
         StrategyName,
@@ -459,15 +493,21 @@ def recommend(
         typer.Option(metavar="COL=COST", help="The cost of measuring a column, in units of the reward. Repeatable."),
     ] = None,
     guarantee: Annotated[
-        Path | None,
-        typer.Option(metavar="LOG", help="Add a lower bound on each reward, from decisions the model has not seen."),
+        Any,
+        typer.Option(
+            metavar="LOG",
+            parser=_place,
+            help="Add a lower bound on each reward, from decisions the model has not seen.",
+        ),
     ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
     ] = 0.95,
     held_out: Annotated[
-        Path | None,
-        typer.Option(metavar="LOG", help="Choose the strategy by decisions the model has not seen; with --limit."),
+        Any,
+        typer.Option(
+            metavar="LOG", parser=_place, help="Choose the strategy by decisions the model has not seen; with --limit."
+        ),
     ] = None,
     limit: Annotated[
         float | None,
@@ -489,6 +529,16 @@ def recommend(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
+    out_table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The new table for the advice, where --out is a database."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace --out-table if the database already has it.")
+    ] = False,
 ) -> None:
     """Recommend an action for every row of a table.
 
@@ -496,9 +546,10 @@ def recommend(
     reward, range of nine in ten single outcomes, entropy of the best action in bits, columns of --guarantee and
     --measure, status, flags.
     """
+    from prudent.command_line.destination import Destination
     from prudent.command_line.policy_options import PolicyOptions
     from prudent.command_line.recommending import AdviceOptions, Limit, recommend_actions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     options = PolicyOptions(
         *(strategy.value, risk, c, floor, fallback, allowed, completions, seed),
@@ -515,17 +566,22 @@ def recommend(
             has_setting=risk is not None or c is not None,
         ),
         TextFormat(sep, decimal, encoding),
+        Part(table_name, query, sheet),
         *(group, censored),
     )
-    recommend_actions(model, table, out, options, extras)
+    recommend_actions(model, table, Destination.of(out, out_table, replace), options, extras)
 
 
 @app.command()
 def evaluate(
     model: ModelFolder,
     log: Annotated[
-        Path,
-        typer.Argument(metavar="LOG", help="Logged decisions that the model was not fitted on, with the same columns."),
+        Any,
+        typer.Argument(
+            metavar="LOG",
+            parser=_place,
+            help="Logged decisions that the model was not fitted on, with the same columns.",
+        ),
     ],
     strategy: Annotated[
         list[StrategyName] | None,
@@ -616,6 +672,9 @@ def evaluate(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
 ) -> None:
     """Estimate what policies would have earned on logged decisions, and whether the log can answer that.
 
@@ -624,7 +683,7 @@ def evaluate(
     """
     from prudent.command_line.evaluating import EvaluationOptions, Studies, evaluate_model
     from prudent.command_line.policy_options import PolicyOptions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     policies = PolicyOptions(
         *("expected", risk, c, floor, fallback),
@@ -638,7 +697,8 @@ def evaluate(
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)
     studies = Studies(sensitivity, cross_fit, columns or columns_to is not None, columns_to)
-    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written, studies)
+    part = Part(table_name, query, sheet)
+    evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written, studies, part)
 
 
 @app.command()
@@ -667,6 +727,9 @@ def compare(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
 ) -> None:
     """Fit prudent, gradient boosting, random forests and ridge regression to a part of a log; judge all by the rest.
 
@@ -675,13 +738,14 @@ def compare(
     from prudent.command_line.against_rivals import ComparisonOptions, compare_with_rivals
     from prudent.command_line.fitting import ModelOptions
     from prudent.command_line.log_options import LogOptions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
         group=group,
         censored=censored,
+        part=Part(table_name, query, sheet),
     )
     settings = ModelOptions(
         *(ModelName.causal.value, members, rounds, seed), preset=None if preset is None else preset.value
@@ -710,8 +774,8 @@ def effects(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write an effect for every row of LOG, in order: .csv, .tsv, .parquet or .pq; '-' prints csv. It is "
-            "empty where the row took another action or has no outcome.",
+            help="Write an effect for every row of LOG, in order: .csv, .tsv, .parquet, .pq or .xlsx; '-' prints csv. "
+            "It is empty where the row took another action or has no outcome.",
         ),
     ] = None,
     keep: Annotated[
@@ -730,19 +794,23 @@ def effects(
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
     seed: Seed = 0,
     json: JsonFile = None,
 ) -> None:
     """Estimate what one action does compared with another: on average, by group, for every row. Needs no model."""
     from prudent.command_line.comparing import EffectOptions, compare_actions
     from prudent.command_line.log_options import LogOptions
-    from prudent.table import TextFormat
+    from prudent.table import Part, TextFormat
 
     options = LogOptions(
         *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
         *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
         group=group,
         censored=censored,
+        part=Part(table_name, query, sheet),
     )
     compared = EffectOptions(treated, control, tuple(by or ()), bins, confidence, seed)
     compare_actions(options, compared, out, tuple(keep or ()), json)

@@ -38,7 +38,7 @@ from prudent.evaluation import (
 from prudent.models import Fitted, load
 from prudent.propensity import ImputedLogistic
 from prudent.show import Facts, Section, columns_section, confounding_sentence, evaluation_sections, source_sentence
-from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_with_notes, to_table
+from prudent.table import Faithful, Log, Part, Place, TextFormat, did_you_mean, read_with_notes, to_table
 
 STRATEGIES = ("expected", "conservative", "tail", "imputation", "most-often")
 TAKES_RISK = ("conservative", "tail", "at-most")
@@ -90,7 +90,7 @@ class Studies:
 
 def evaluate_model(
     model: Path,
-    log: Path,
+    log: Place,
     policy_options: PolicyOptions,
     strategies: tuple[str, ...],
     rules: tuple[str, ...],
@@ -98,13 +98,14 @@ def evaluate_model(
     json_file: Path | None,
     written: TextFormat,
     studies: Studies = Studies(),
+    part: Part = Part(),
 ) -> None:
     require_json_destination(json_file)
     _require_picture_destination(studies)
-    FilesOfACommand({"--json": json_file, "--columns-to": studies.columns_to}, (log,), (model,)).check()
+    FilesOfACommand({"--json": json_file, "--columns-to": studies.columns_to}, (log.path,), (model,)).check()
     requests = _requests(policy_options, strategies)
     fitted = load(model)
-    frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)))
+    frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)), part)
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
     fitted, role_notes = reading_as(fitted, frame, options.group, options.censored)

@@ -14,10 +14,12 @@ from prudent.command_line.spreadsheets import without_formulas
 from prudent.errors import InputProblem
 from prudent.models import require_model_folder
 from prudent.show import Facts
+from prudent.table import require_workbooks, workbook_bytes
 from prudent.writing import whole_file
 
 TEXT = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
+WORKBOOK = ".xlsx"
 STANDARD_OUTPUT = "-"
 MODEL_FILE = "model.json"
 
@@ -27,10 +29,12 @@ def require_table_destination(out: str) -> None:
     if out == STANDARD_OUTPUT:
         return
     path = Path(out)
-    if path.suffix.lower() not in (*TEXT, *PARQUET):
+    if path.suffix.lower() not in (*TEXT, *PARQUET, WORKBOOK):
         raise InputProblem(
-            f"'{out}' must end in .csv, .tsv, .parquet or .pq, or be '-' for standard output; rename it."
+            f"'{out}' must end in .csv, .tsv, .parquet, .pq or .xlsx, or be '-' for standard output; rename it."
         )
+    if path.suffix.lower() == WORKBOOK:
+        require_workbooks()
     require_file_destination(path)
 
 
@@ -70,12 +74,14 @@ def require_json_destination(path: Path | None) -> None:
 class FilesOfACommand:
     """What a command reads and writes: checked before it does either.
 
-    outputs: by the option that names them. inputs: files that are read. models: folders that are read or written.
+    outputs: by the option that names them. inputs: files that are read, and folders of parts. models: folders that are
+    read or written. databases: outputs to which only a table is added, so that they may be read as well.
     """
 
     outputs: Mapping[str, Path | None]
     inputs: tuple[Path | None, ...]
     models: tuple[Path, ...] = field(default=())
+    databases: tuple[str, ...] = field(default=())
 
     def check(self) -> None:
         """No output may be a file that is read, be it by another name or a link, a file of a model, or the same file as
@@ -93,7 +99,9 @@ class FilesOfACommand:
                     raise InputProblem(f"{option} and {other} are the same file, '{out}'; name two files.")
 
     def _check_one(self, option: str, out: Path, inputs: list[Path]) -> None:
-        for given in inputs:
+        for given in () if option in self.databases else inputs:
+            if given.is_dir() and _is_inside(out, given):
+                raise InputProblem(f"{option} would write '{out}' into '{given}', which is read; name another.")
             if _same_file(out, given):
                 raise InputProblem(f"{option} is the file '{given}' that is read; name another file, or it is lost.")
         for model in self.models:
@@ -131,7 +139,7 @@ def write_json(facts: Facts, path: Path | None) -> bool:
 
 
 def write_table(frame: pl.DataFrame, out: str, verbatim: bool = False) -> None:
-    """verbatim: the user's own table, which is read again; in others, csv cells hold no formulas."""
+    """verbatim: the user's own table, which is read again; in others, cells hold no formulas."""
     if not verbatim and not out.lower().endswith(PARQUET):
         frame = without_formulas(frame)
     if out == STANDARD_OUTPUT:
@@ -144,6 +152,8 @@ def write_table(frame: pl.DataFrame, out: str, verbatim: bool = False) -> None:
     with _said_of(path), whole_file(path) as file:
         if path.suffix.lower() in PARQUET:
             frame.write_parquet(file)
+        elif path.suffix.lower() == WORKBOOK:
+            file.write(workbook_bytes(frame))
         else:
             frame.write_csv(file, separator=TEXT[path.suffix.lower()])
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from prudent.table import KindOverride, Log, TextFormat, parse_kind, parse_missing, read_kinds, read_log
+from prudent.table import KindOverride, Log, Part, Place, TextFormat, parse_kind, parse_missing, read_kinds, read_log
 
 
 @dataclass(frozen=True)
 class LogOptions:
     """The table, the roles of its columns, and their kinds."""
 
-    table: Path
+    table: Place
     action: str
     reward: str
     propensity: str | None
@@ -25,11 +25,12 @@ class LogOptions:
     not_missing: tuple[str, ...] = ()
     group: str | None = None
     censored: str | None = None
+    part: Part = Part()
 
     @property
     def files(self) -> tuple[Path | None, ...]:
         """The files that are read."""
-        return self.table, self.kinds_file
+        return self.table.path, self.kinds_file
 
     def kinds(self) -> dict[str, KindOverride]:
         """Those of the file; those on the command line take precedence."""
@@ -50,6 +51,7 @@ class LogOptions:
             not_missing=parse_missing(self.not_missing),
             minimize=self.minimize,
             **asdict(self.written),
+            **asdict(self.part),
         )
 
     def with_options(self, options: Iterable[tuple[str, str]]) -> "LogOptions":
@@ -77,8 +79,8 @@ class LogOptions:
         parts += [] if self.kinds_file is None else ["--kinds", str(self.kinds_file)]
         parts += [part for text in self.missing for part in ("--missing", text)]
         parts += [part for text in self.not_missing for part in ("--not-missing", text)]
-        written = {name: value for name, value in asdict(self.written).items() if value is not None}
-        parts += [part for name, value in written.items() for part in (f"--{name}", value)]
+        read_with = {**asdict(self.written), **asdict(self.part)}
+        parts += [part for name, value in read_with.items() if value is not None for part in (f"--{name}", value)]
         return shell_words(*parts)
 
 

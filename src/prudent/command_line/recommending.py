@@ -6,14 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from prudent.command_line.files import (
-    STANDARD_OUTPUT,
-    FilesOfACommand,
-    require_file_destination,
-    require_table_destination,
-    write_table,
-    write_text,
-)
+from prudent.command_line.destination import Destination
+from prudent.command_line.files import FilesOfACommand, require_file_destination, write_text
 from prudent.command_line.later_logs import reading_as
 from prudent.command_line.policy_options import PolicyOptions, parse_costs
 from prudent.command_line.screen import heading, screen, sentence, show
@@ -22,7 +16,7 @@ from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
 from prudent.show import Section, advice_section, counted, explanations_page
-from prudent.table import Faithful, Log, TextFormat, did_you_mean, read_as_text, read_with_notes
+from prudent.table import Faithful, Log, Part, Place, TextFormat, did_you_mean, read_as_text, read_with_notes
 
 ADVICE = (
     *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
@@ -35,12 +29,12 @@ EXPLAINED = 10
 class Limit:
     """Choose the best strategy that keeps the share of outcomes worse than `below` within `share`, judged by `log`."""
 
-    log: Path
+    log: Place
     share: float
     below: float
 
     @staticmethod
-    def of(log: Path | None, share: float | None, below: float | None, has_setting: bool) -> "Limit | None":
+    def of(log: Place | None, share: float | None, below: float | None, has_setting: bool) -> "Limit | None":
         """From three options that are only meaningful together; `has_setting`: --risk or --c was given too."""
         if log is None and share is None and below is None:
             return None
@@ -62,15 +56,17 @@ class AdviceOptions:
     explain_to: Path | None = None
     measure: bool = False
     measure_costs: tuple[str, ...] = ()
-    guarantee: Path | None = None
+    guarantee: Place | None = None
     confidence: float = 0.95
     limit: Limit | None = None
     written: TextFormat = TextFormat()
     """How those of the files are written that are csv."""
+    part: Part = Part()
+    """Which part of the cases' workbook or database is their table."""
     group: str | None = None
     censored: str | None = None
 
-    def read(self, fitted: Fitted, log: Path, as_text: Faithful) -> Log:
+    def read(self, fitted: Fitted, log: Place, as_text: Faithful) -> Log:
         """A log of later decisions, with what is to be said of its groups and its censored outcomes."""
         frame = read_with_notes(log, self.written, as_text)[0]
         reader, notes = reading_as(fitted, frame, self.group, self.censored)
@@ -78,11 +74,10 @@ class AdviceOptions:
         return reader.read(frame)
 
 
-def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions, extras: AdviceOptions) -> None:
-    require_table_destination(out)
-    read = (table, extras.guarantee, None if extras.limit is None else extras.limit.log)
-    FilesOfACommand({"--out": Path(out), "--explain-to": extras.explain_to}, read, (model,)).check()
-    _check_explanations(extras.explain_to)
+def recommend_actions(
+    model: Path, table: Place, out: Destination, options: PolicyOptions, extras: AdviceOptions
+) -> None:
+    _check_places(model, table, out, extras)
     options.chosen_strategy()  # before the model is loaded, so that a wrong option is reported at once
     row_costs = options.row_costs()
     if row_costs is not None and extras.guarantee is not None:
@@ -93,7 +88,7 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
     costs = parse_costs(extras.measure_costs, "--measure-cost COL=COST")
     fitted = load(model)
     as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))
-    frame, file_notes = read_with_notes(table, extras.written, as_text)
+    frame, file_notes = read_with_notes(table, extras.written, as_text, extras.part)
     show([Section(sentences=tuple(file_notes))], stderr=True)
     kept = kept_columns(table, frame, extras.keep, extras.written)
     policy = _policy(fitted, options, extras, frame)
@@ -106,10 +101,20 @@ def recommend_actions(model: Path, table: Path, out: str, options: PolicyOptions
         frame, allowed=options.allowed, costs=row_costs, guarantee=bounds, measure=costs or extras.measure
     )
     show([Section(sentences=advice.notes)], stderr=True)
-    write_table(advice_table(advice, kept, as_text=not out.lower().endswith((".parquet", ".pq"))), out)
-    if out != STANDARD_OUTPUT:
+    out.write(advice_table(advice, kept, as_text=out.is_text))
+    if not out.is_standard_output:
         show([_summary(advice, policy, out)], stderr=True)
-    _explain(advice, extras, case_labels(kept, len(advice)), to_stderr=out == STANDARD_OUTPUT)
+    _explain(advice, extras, case_labels(kept, len(advice)), to_stderr=out.is_standard_output)
+
+
+def _check_places(model: Path, table: Place, out: Destination, extras: AdviceOptions) -> None:
+    others = [extras.guarantee, None if extras.limit is None else extras.limit.log]
+    read = [(table, extras.part), *((place, Part()) for place in others if place is not None)]
+    outputs = {"--out": out.path, "--explain-to": extras.explain_to}
+    files = tuple(place.path for place, _ in read)
+    FilesOfACommand(outputs, files, (model,), databases=() if out.database is None else ("--out",)).check()
+    out.check(read)
+    _check_explanations(extras.explain_to)
 
 
 def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases: pl.DataFrame) -> Policy:
@@ -134,7 +139,7 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases
 
 
 def kept_columns(
-    table: Path,
+    table: Path | Place,
     frame: pl.DataFrame,
     keep: tuple[str, ...],
     written: TextFormat = TextFormat(),
@@ -171,7 +176,7 @@ def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFr
     return pl.concat([kept, columns], how="horizontal") if kept.width else columns
 
 
-def _summary(advice: Advice, policy: Policy, out: str) -> Section:
+def _summary(advice: Advice, policy: Policy, out: Destination) -> Section:
     section = advice_section(advice.summary())
     labels = [str(label) for label in policy.fitted.action_labels]
     sentences = [f"{counted(len(advice), 'row')} of advice in {out}."]

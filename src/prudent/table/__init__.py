@@ -49,5 +49,6 @@ from prudent.table.sources.kinds import database_of as database_of
 from prudent.table.sources.part import Part as Part
 from prudent.table.sources.place import Place as Place
 from prudent.table.sources.text import TextFormat as TextFormat
+from prudent.table.sources.workbook import require_workbooks as require_workbooks
 from prudent.table.sources.workbook import workbook_bytes as workbook_bytes
 from prudent.table.weighted_reward import weighted_sum as weighted_sum

@@ -47,6 +47,7 @@ def read_with_notes(
     """The table, and what was guessed about the way it is written."""
     place = Place.of(path)
     kind = kind_of(place)
+    part = part.with_name(place.name, kind.takes)
     part.check(f"'{place}' is {kind.words}", kind.takes)
     frame, notes = _read(place, kind, Reading(part, written, faithful))
     if frame.width == 0:

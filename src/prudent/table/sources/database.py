@@ -62,11 +62,14 @@ class Database(ABC):
 
     def check_new_table(self, place: Place, name: str, replace: bool) -> None:
         """Refuse before the work begins what `write` would refuse after it."""
+        self.failures()  # needs the library
         if place.path is None or place.path.exists():
             with self._said_of(place), self.writing(place) as connection:
                 self._existing(connection, place, name, replace)
 
     def write(self, place: Place, name: str, frame: pl.DataFrame, replace: bool) -> None:
+        """Create a table. An existing one is replaced only if that is asked for; NaN becomes NULL."""
+        frame = frame.with_columns(cells.fill_nan(None) for cells in frame if cells.dtype.is_float())
         with self._said_of(place), self.writing(place) as connection:
             existing = self._existing(connection, place, name, replace)
             if existing is not None:
@@ -120,8 +123,15 @@ def from_batches(names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]
     pieces: list[list[pl.Series]] = [[] for _ in names]
     for rows in batches:
         for piece, name, cells in zip(pieces, names, zip(*rows, strict=True), strict=True):
-            piece.append(column_of(name, list(cells)))
+            piece.append(_plain(column_of(name, list(cells))))
     return pl.DataFrame([_joined(name, piece) for name, piece in zip(names, pieces, strict=True)])
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """Lists and the like as text."""
+    if not cells.dtype.is_nested() and cells.dtype != pl.Binary:
+        return cells
+    return pl.Series(cells.name, [None if cell is None else str(cell) for cell in cells.to_list()], dtype=pl.String)
 
 
 def _joined(name: str, pieces: list[pl.Series]) -> pl.Series:

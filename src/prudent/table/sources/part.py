@@ -1,7 +1,7 @@
 """Which part of a workbook or a database is the table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prudent.errors import InputProblem, Rule, check, optional
 from prudent.table.cells import did_you_mean
@@ -31,6 +31,15 @@ class Part:
         for name, value in vars(self).items():
             if value is not None and name not in takes:
                 raise InputProblem(f"{what}, which has no {name} to choose; leave out {name}= (--{name}).")
+
+    def with_name(self, name: str | None, takes: Sequence[str]) -> "Part":
+        """The same with what stood behind a # in the place: a table, or a sheet."""
+        if name is None:
+            return self
+        chosen = takes[0] if takes else "sheet"
+        if getattr(self, chosen) not in (None, name):
+            raise InputProblem(f"Both #{name} and {chosen}= (--{chosen}) name the {chosen}; leave one out.")
+        return replace(self, **{chosen: name})
 
     def name_among(self, place: object, names: Sequence[str]) -> str:
         """The table that is meant, of those that a database has."""

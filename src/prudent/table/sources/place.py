@@ -17,11 +17,14 @@ _PASSWORD_OPTION = re.compile(r"(?i)\b((?:ssl)?password\s*=\s*)('[^']*'|[^\s&#]*
 class Place:
     """As text it has no password, so that messages, notes and reports have none; only `address` has it.
 
-    >>> str(Place("postgresql://ward:s3cret@host/clinic")), str(Place("visits.csv"))
-    ('postgresql://ward@host/clinic', 'visits.csv')
+    name: of a table or sheet in it, which may follow behind a #.
+
+    >>> str(Place.of("postgresql://ward:s3cret@host/clinic")), Place.of("clinic.duckdb#visits").name
+    ('postgresql://ward@host/clinic', 'visits')
     """
 
     address: str
+    name: str | None = None
 
     @staticmethod
     def of(path: "str | PathLike[str] | Place") -> "Place":
@@ -32,7 +35,12 @@ class Place:
                 f"A file is read from its path, and this is a {type(path).__name__}; a table that is already in "
                 f"memory, of pandas or polars, goes straight into Log.from_frame(frame, action=..., reward=...)."
             )
-        return Place(os.fspath(path))
+        address = os.fsdecode(path)
+        before, mark, name = address.rpartition("#")
+        if not mark or not before or not name or "@" in name:  # within a password it was not meant as a name
+            return Place(address)
+        is_file = _URL.match(address) is None and os.path.exists(address)
+        return Place(address) if is_file else Place(before, name)
 
     @property
     def is_url(self) -> bool:
@@ -53,7 +61,7 @@ class Place:
         if self.is_url:
             before, password, after = _split(self.address)
             shown = before + after if password else self.address
-        return _PASSWORD_OPTION.sub(r"\1***", shown)
+        return _PASSWORD_OPTION.sub(r"\1***", shown) + (f"#{self.name}" if self.name else "")
 
     __repr__ = __str__
 

@@ -28,7 +28,8 @@ def read_workbook(file: Path, part: Part) -> tuple[pl.DataFrame, list[str]]:
         if not _cells(book, chosen):
             raise pl.exceptions.NoDataError(f"empty sheet '{chosen}'")
         _refuse_repeated_headers(book, chosen)
-        frame = pl.read_excel(file, sheet_name=chosen, engine="calamine", infer_schema_length=None)
+        how = {"infer_schema_length": None, "drop_empty_rows": False}
+        frame = _without_empty_end(pl.read_excel(file, sheet_name=chosen, engine="calamine", **how))
     except fastexcel.FastExcelError as problem:
         raise OSError(str(problem)) from problem
     others = len(names) - 1
@@ -38,6 +39,11 @@ def read_workbook(file: Path, part: Part) -> tuple[pl.DataFrame, list[str]]:
 
 MOST_ROWS, LONGEST_TEXT, EXACT = 1_048_575, 32_767, 2**53
 """What a sheet can hold below its header, a cell can hold, and a number of a cell can count to."""
+
+
+def require_workbooks() -> None:
+    """Refuse before the work begins a workbook that could not be written after it."""
+    library("xlsxwriter", "files", "Writing a workbook")
 
 
 def workbook_bytes(frame: pl.DataFrame) -> bytes:
@@ -61,6 +67,14 @@ def _as_cells(cells: pl.Series) -> pl.Series:
             f".csv file."
         )
     return cells
+
+
+def _without_empty_end(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without the rows below the last one with a cell; an empty row above it is a case of which nothing is known."""
+    if frame.width == 0:
+        return frame
+    full = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()
+    return frame.head(int(full[-1]) + 1 if len(full) else 0)
 
 
 def _cells(book: Any, name: str) -> int:
