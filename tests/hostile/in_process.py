@@ -14,7 +14,7 @@ from prudent.command_line.inspecting import inspection_facts
 from prudent.command_line.log_options import LogOptions
 from prudent.models.folder import sealed
 from prudent.models.storage import _arrays
-from prudent.table import log_findings
+from prudent.table import Place, log_findings
 from tests.hostile.counting import Counts
 from tests.hostile.tables import odd_file, odd_frame
 
@@ -40,7 +40,7 @@ def tables_are_inspected(seeds: range, folder: Path) -> Counts:
     counts = Counts("odd tables, inspected")
     for seed in seeds:
         path = odd_file(seed, folder)
-        options = LogOptions(path, "act", "y", None, False, (), ())
+        options = LogOptions(Place.of(path), "act", "y", None, False, (), ())
         counts.attempt(f"table {seed}", lambda options=options: json.dumps(inspection_facts(options)))
     return counts
 
