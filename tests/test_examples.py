@@ -142,9 +142,10 @@ def test_only_the_first_of_one_action_is_a_decision():
 
 
 def test_records_of_fhir_that_are_not_valid_or_not_dated_are_left_out(tmp_path):
-    start = '{"subject": {"reference": "Patient/1"}, "code": {"coding": [{"system": "x"}, {"code": "4548-4"}]}, '
+    code = '"code": {"coding": [{"system": "x"}, {"code": "4548-4"}]}'
+    start, time = f'{{"subject": {{"reference": "Patient/1"}}, {code}, ', "2024-03-01T10:00:00+02:00"
     lines = [
-        f'{start}"status": "final", "effectiveDateTime": "2024-03-01T10:00:00+02:00", "valueQuantity": {{"value": 7}}}}',
+        f'{start}"status": "final", "effectiveDateTime": "{time}", "valueQuantity": {{"value": 7}}}}',
         f'{start}"status": "entered-in-error", "effectiveDateTime": "2024-03-01", "valueQuantity": {{"value": 8}}}}',
         f'{start}"status": "final", "effectiveDateTime": "2024-03", "valueQuantity": {{"value": 9}}}}',
         f'{start}"status": "final", "effectiveDateTime": "2024-03-02"}}',

@@ -85,6 +85,12 @@ def test_a_file_that_would_fill_the_memory_is_refused(tmp_path, ending, monkeypa
     assert "unpack it first" in sentence(path)
 
 
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(packed, "ALWAYS_FINE", 2**20)
+    (tmp_path / "table.xlsx").write_bytes(zipped(bytes(2**22), ("xl/workbook.xml",)))
+    assert ".csv" in sentence(tmp_path / "table.xlsx")
+
+
 def test_an_archive_holds_one_file(tmp_path):
     path = tmp_path / "table.zip"
     path.write_bytes(zipped(b"a,b\n1,2\n", ("one.csv", "two.csv")))

@@ -71,16 +71,26 @@ def _zstandard_pieces(file: Path) -> Iterator[bytes]:
 
 
 def _within_limit(file: Path, pieces: Iterable[bytes]) -> bytes:
-    limit = max(ALWAYS_FINE, MOST_TIMES * file.stat().st_size)
     content = io.BytesIO()
     for piece in pieces:
         content.write(piece)
-        if content.tell() > limit:
-            raise InputProblem(
-                f"'{file}' becomes more than {MOST_TIMES} times as large when it is unpacked, as files do that are "
-                f"made to fill the memory; if it is a table, unpack it first."
-            )
+        _check_size(file, content.tell(), "unpack it first")
     return content.getvalue()
+
+
+def _check_size(file: Path, size: int, way_out: str) -> None:
+    if size > max(ALWAYS_FINE, MOST_TIMES * file.stat().st_size):
+        raise InputProblem(
+            f"'{file}' becomes more than {MOST_TIMES} times as large when it is unpacked, as files do that are made to "
+            f"fill the memory; if it is a table, {way_out}."
+        )
+
+
+def check_archive(file: Path) -> None:
+    """Refuse a workbook that says itself that it would fill the memory; old ones are not compressed."""
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            _check_size(file, sum(member.file_size for member in archive.infolist()), "save it as a .csv file")
 
 
 def _only_member(file: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:

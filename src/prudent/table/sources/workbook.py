@@ -10,6 +10,7 @@ from prudent.errors import InputProblem
 from prudent.table.cells import did_you_mean
 from prudent.table.frames import refuse_repeated_names
 from prudent.table.sources.libraries import library
+from prudent.table.sources.packed import check_archive
 from prudent.table.sources.part import Part
 from prudent.table.sources.typed_files import plain_numbers
 
@@ -19,6 +20,7 @@ WORKBOOK = (".xlsx", ".xlsm", ".xls", ".ods")
 def read_workbook(file: Path, part: Part) -> tuple[pl.DataFrame, list[str]]:
     """The named sheet, by default the first one that is not empty; its first row has the names of the columns."""
     fastexcel = library("fastexcel", "files", f"Reading '{file}'")
+    check_archive(file)
     try:
         book = fastexcel.read_excel(file)
         names = book.sheet_names
