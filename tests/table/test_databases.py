@@ -1,6 +1,8 @@
 """SQLite, DuckDB and a real PostgreSQL server: what is read, what is refused, and that nothing is changed or told."""
 
 import sqlite3
+import subprocess
+import sys
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -240,6 +242,23 @@ def test_a_write_that_fails_leaves_everything_as_it_was(place, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             put(place, name, ADVICE.head(1), replace=True)
     assert len(read_table(place)) == 3  # and it is the only table
+
+
+def test_what_a_killed_writer_left_is_undone(tmp_path):
+    path = tmp_path / "clinic.db"
+    put(str(path), "visits", ADVICE)
+    half = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute("DROP TABLE visits")
+connection.execute("CREATE TABLE more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999) SELECT i FROM n")
+os._exit(9)
+"""  # noqa: E501
+    subprocess.run([sys.executable, "-c", half, str(path)], check=False)
+    assert path.with_name("clinic.db-journal").exists()
+    assert len(read_table(path)) == 3
 
 
 def test_a_new_database_that_fails_is_not_left_behind(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, final
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ class Sqlite(Database):
 
     @contextmanager
     def reading(self, place: Place) -> Iterator[sqlite3.Connection]:
+        _undo_what_was_cut_off(place)
         with closing(sqlite3.connect(_address(place, "ro"), uri=True)) as connection:
             yield connection
 
@@ -61,6 +62,13 @@ class Sqlite(Database):
         columns, rows = declared(frame, _TYPES, "TEXT")
         connection.execute(f"CREATE TABLE {table} ({columns})")
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * rows.width)})", rows.iter_rows())
+
+
+def _undo_what_was_cut_off(place: Place) -> None:
+    """A writer that was killed leaves a journal, and SQLite refuses to read before that is undone, which is a write."""
+    if os.path.exists(f"{place.address}-journal"):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(_address(place, "rw"), uri=True)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
 
 
 def _address(place: Place, mode: str) -> str:
