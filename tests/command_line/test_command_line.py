@@ -206,7 +206,7 @@ def test_inspect_reports_what_fit_would_refuse(run, folder):
     [
         (["nowhere.csv", *ROLES], "'nowhere.csv'"),
         (["empty.csv", *ROLES], "'empty.csv'"),
-        (["log.txt", *ROLES], "must end in .csv"),
+        (["log.docx", *ROLES], "must end in .csv"),
         (["log.csv", "--action", "doze", "--reward", "outcome"], "Did you mean 'dose'?"),
         (["log.csv", "--action", "dose", "--reward", "site"], "'site'"),
         (["log.csv", *ROLES, "--ignore", "wieght"], "Did you mean 'weight'?"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import psycopg
 import pytest
 from conftest import small_settings, visits
 from polars.testing import assert_frame_equal
@@ -63,7 +64,9 @@ def recommend(run, *table: object, out: object = "-", more: tuple[object, ...] =
 
 
 @pytest.fixture(scope="module")
-def served(folder, cases, frame, postgres) -> str:
+def served(cases, frame, postgres) -> str:
+    with psycopg.connect(postgres) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     put(postgres, "cases", pl.from_pandas(cases))
     put(postgres, "log", pl.from_pandas(frame))
     return postgres

@@ -535,7 +535,7 @@ def test_csv_numbers_survive_gap_marks_and_other_separators(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("log.xlsx", b"x", r"must end in .csv, .tsv, .parquet or .arrow"),
+        ("log.docx", b"x", r"must end in .csv, .tsv"),
         ("log.csv", None, "There is no file"),
         ("log.csv", b"", "is empty"),
         ("log.csv", b"\n\n", "is empty"),

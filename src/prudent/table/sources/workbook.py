@@ -1,6 +1,7 @@
 """Excel workbooks."""
 
 import io
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from prudent.table.sources.libraries import library
 from prudent.table.sources.packed import check_archive
 from prudent.table.sources.part import Part
 from prudent.table.sources.typed_files import plain_numbers
+
+# a column without cells is worth no warning; without a handler, Python prints it
+logging.getLogger("fastexcel").addHandler(logging.NullHandler())
 
 WORKBOOK = (".xlsx", ".xlsm", ".xls", ".ods")
 
