@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that `--help` is fast: each command imports w
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -73,7 +73,15 @@ class IntervalName(StrEnum):
     bernstein = "bernstein"
 
 
-def _place(text: str) -> Any:
+if TYPE_CHECKING:
+    from prudent.table import Place
+else:
+
+    class Place:
+        """Stands for the real one, which is slow to import; the help shows its name."""
+
+
+def _place(text: str) -> Place:
     """A file, a folder or a database; as text it has no password."""
     from prudent.table import Place
 
@@ -84,7 +92,7 @@ PLACES = (
     "a csv, parquet or arrow file or a folder of such parts, an Excel workbook, a file of Stata, SPSS or SAS, a DuckDB "
     "or SQLite file, or postgresql://user@host/database"
 )
-Table = Annotated[Any, typer.Argument(metavar="LOG", parser=_place, help=f"The logged decisions: {PLACES}.")]
+Table = Annotated[Place, typer.Argument(metavar="LOG", parser=_place, help=f"The logged decisions: {PLACES}.")]
 TableName = Annotated[
     str | None,
     typer.Option("--table", metavar="NAME", help="The table or view of a database. Default: the only one it has."),
@@ -426,7 +434,7 @@ def fit(
 def recommend(
     model: ModelFolder,
     table: Annotated[
-        Any,
+        Place,
         typer.Argument(
             metavar="TABLE", parser=_place, help="The cases, with gaps, in any place that 'fit' reads from."
         ),
@@ -493,7 +501,7 @@ def recommend(
         typer.Option(metavar="COL=COST", help="The cost of measuring a column, in units of the reward. Repeatable."),
     ] = None,
     guarantee: Annotated[
-        Any,
+        Place | None,
         typer.Option(
             metavar="LOG",
             parser=_place,
@@ -504,7 +512,7 @@ def recommend(
         float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
     ] = 0.95,
     held_out: Annotated[
-        Any,
+        Place | None,
         typer.Option(
             metavar="LOG", parser=_place, help="Choose the strategy by decisions the model has not seen; with --limit."
         ),
@@ -576,7 +584,7 @@ def recommend(
 def evaluate(
     model: ModelFolder,
     log: Annotated[
-        Any,
+        Place,
         typer.Argument(
             metavar="LOG",
             parser=_place,
