@@ -43,7 +43,9 @@ def test_rows_that_the_model_has_seen_are_recognised_though_each_is_there_five_t
     model = object.__new__(Fitted)  # only its words and fingerprints are asked for
     facts = {"schema": log.schema, "action_labels": log.action_labels, "minimize": False, "roles": log.roles}
     for name, value in (
-        facts | {"fingerprints": np.sort(log.fingerprints()), "model": None, "logging_policy": None}
+        facts
+        | {"fingerprints": np.sort(log.fingerprints()), "groups": np.zeros(0, np.uint64)}
+        | {"model": None, "logging_policy": None}
     ).items():
         object.__setattr__(model, name, value)
     assert share_seen(model, log) == 1.0

@@ -77,7 +77,8 @@ def _roles(stored: Any) -> Roles:
     roles = Roles(**stored)
     optional = (roles.propensity, roles.group, roles.censored)
     names = isinstance(roles.action, str) and isinstance(roles.reward, str)
-    texts = all(isinstance(name, str | None) for name in optional) and all(isinstance(name, str) for name in roles.parts)
+    texts = all(isinstance(name, str) for name in roles.parts)
+    texts = texts and all(isinstance(name, str | None) for name in optional)
     if not names or not texts or (roles.parts and set(roles.parts) != set(weighted_sum(roles.reward).columns)):
         raise ValueError("a name of the log's columns")
     return roles
