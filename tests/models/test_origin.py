@@ -1,10 +1,12 @@
 """Rewards far from zero: numbers of seven digits, in which models compute, could not tell actions apart there."""
 
 import numpy as np
+import polars as pl
 import pytest
 from conftest import read, small_settings, visits
 
 import prudent
+from prudent.command_line.recommending import advice_table
 
 OFFSET = 1e7
 
@@ -54,3 +56,17 @@ def test_explanations_move_with_the_rewards(fitted_models, far, cases):
         assert other.action == one.action
         assert other.expected_reward - OFFSET == pytest.approx(one.expected_reward, abs=1e-3)
         assert other.low_reward - OFFSET == pytest.approx(one.low_reward, abs=1e-3)
+
+
+def test_what_is_written_tells_rewards_apart(fitted_models, far, cases):
+    near, away = (model.policy().recommend(cases) for model in (fitted_models["causal"], far))
+    as_csv = pl.read_csv(advice_table(away, pl.DataFrame(), as_text=True).write_csv().encode())
+    for name in ("expected_reward", "worst_reward", "outcome_low"):
+        np.testing.assert_allclose(as_csv[name].to_numpy() - OFFSET, getattr(near, name), atol=1e-3)
+    one, other = near[0].explain(), away[0].explain()
+    assert other.runner_up == one.runner_up
+    assert ("level" in other.reason) == ("level" in one.reason)
+    price = next(price for price in other.prices if price.action == other.about)
+    assert f"{price.expected_reward:.2f}" in str(other)
+    mean = away.summary()["actions"][0]["expected_reward"]
+    assert str(mean)[:9] in str(away)

@@ -11,6 +11,7 @@ from prudent import Log, read_log, read_table
 from prudent.decide.permission import allowed_actions
 from prudent.errors import InputProblem
 from prudent.table import Faithful, Schema, TextFormat, read_with_notes
+from prudent.table.cells import natural_order
 
 
 def written(path: Path, columns: dict[str, list[str]]) -> Path:
@@ -57,7 +58,7 @@ def test_a_row_of_a_file_is_read_alone_as_in_its_table(tmp_path, codes, kinds):
         assert log.schema.encode(alone).values.tolist() == encoded.values[[row]].tolist()
 
 
-@pytest.mark.parametrize("labels", [["01", "02"], ["1.10", "1.1"], ["007", "7"]])
+@pytest.mark.parametrize("labels", [["01", "02"], ["1.10", "1.1"], ["007", "7"], ["01", "1.10", "2"]])
 def test_actions_that_look_like_numbers_keep_their_spelling(tmp_path, labels):
     path = a_log(tmp_path / "log.csv", act=labels, x=["3", "4", "5"])
     log = read_log(path, action="act", reward="y")
@@ -65,6 +66,12 @@ def test_actions_that_look_like_numbers_keep_their_spelling(tmp_path, labels):
     frame = read_with_notes(path, TextFormat(), Faithful(("act",)))[0]
     again = Log.from_frame(frame[:1], action="act", reward="y", schema=log.schema, action_labels=log.action_labels)
     assert log.action_labels[again.actions[0]] == frame["act"][0]
+
+
+def test_the_order_of_labels_does_not_depend_on_that_of_the_rows():
+    labels = ["1", "01", "12345678901234567890", "12345678901234567891", "nan", "x" + "9" * 5000, "x1"]
+    assert sorted(labels, key=natural_order) == sorted(labels[::-1], key=natural_order)
+    assert natural_order("x1") < natural_order(labels[5])
 
 
 def test_one_slip_does_not_turn_numbers_into_codes(tmp_path):
@@ -91,6 +98,30 @@ def test_marks_that_were_read_as_gaps_are_counted_by_column(tmp_path):
         (note,) = [note for note in notes if note.startswith(f"Column '{column}'") and repr(mark) in note]
         assert f"({cells} cells)" in note
         assert ("--not-missing" in note) == (column != "x"), "among numbers there is nothing to keep"
+
+
+def test_declared_levels_are_no_gaps_and_nothing_says_so(tmp_path):
+    path = a_log(tmp_path / "log.csv", act=["None", "drug"], arm=["None", "A", "B"])
+    frame = read_table(path).with_columns(
+        pl.col("act").cast(pl.Enum(["None", "drug"])), pl.col("arm").cast(pl.Enum(["None", "A", "B"]))
+    )
+    by_kind = read_log(path, action="act", reward="y", not_missing={"act": "None"}, kinds={"arm": ["None", "A", "B"]})
+    for log in (by_kind, Log.from_frame(frame, action="act", reward="y")):
+        assert log.action_labels == ("drug", "None")
+        assert log.observed.all()
+        assert not any("read as gap" in note for note in log.notes)
+
+
+def test_actions_that_vanish_as_gaps_are_named(tmp_path):
+    path = a_log(tmp_path / "log.csv", act=["None", "drug"], x=["1.5", "2", "3"])
+    with pytest.raises(InputProblem, match=r"'None' \(30 cells\).*--not-missing act=None"):
+        read_log(path, action="act", reward="y")
+
+
+def test_an_infinite_number_among_labels_is_a_label(tmp_path):
+    log = read_log(a_log(tmp_path / "log.csv", x=["inf", "a", "b"]), action="act", reward="y")
+    assert log.schema.columns[0].categories == ("a", "b", "inf")
+    assert not any("infinite" in note for note in log.notes)
 
 
 def test_marks_in_many_columns_are_one_note(tmp_path):
@@ -140,6 +171,9 @@ def test_rows_that_are_not_whole_are_said_and_a_file_that_is_cut_is_refused(tmp_
     path.write_text("x,y\n1,2\n1,250,3\n")
     with pytest.raises(InputProblem, match=r"row 2.*1,250"):
         read_table(path)
+    path.write_text("x,y\n1,2\n3,4.1")
+    (note,) = read_with_notes(path, TextFormat())[1]
+    assert "row 2 " in note, "the rest of the last cell may be lost"
     for whole in ("x,y,z\n1,2,3\n4,5,6", "x,y,z\r\n1,2,3\r\n4,5,6\r\n", "x\n1\n2"):
         path.write_text(whole)
         assert read_table(path)["x"].to_list() in ([1, 4], [1, 2])
@@ -149,3 +183,5 @@ def test_days_written_as_numbers_are_said(tmp_path):
     days = [f"2024{month:02d}{day:02d}" for month in range(1, 13) for day in (3, 14, 27)]
     notes = read_log(a_log(tmp_path / "log.csv", seen=days), action="act", reward="y").notes
     assert any("'seen'" in note and "2024-01-03" in note for note in notes)
+    few = read_log(a_log(tmp_path / "log.csv", seen=["20231224", "20240301", "20240302"]), action="act", reward="y")
+    assert any("'seen'" in note and "2023-12-24" in note for note in few.notes)

@@ -1,9 +1,11 @@
 """`prudent recommend`: advice for every row of a table, and explanations of some of it."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from prudent.command_line.destination import Destination
@@ -23,6 +25,8 @@ ADVICE = (
     *("guaranteed_reward", "measure_next", "measure_value", "status", "flags"),
 )
 EXPLAINED = 10
+SINGLE_DIGITS = 8
+"""Digits of a number in single precision."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +171,18 @@ def kept_columns(
 
 def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFrame:
     columns = pl.DataFrame(advice.columns(), strict=False)
-    numbers = [name for name in columns.columns if name.endswith(("_reward", "_low", "_high", "_entropy", "_value"))]
-    # models price in single precision: its shortest spelling loses nothing and is half as long
-    columns = columns.with_columns(pl.col(numbers).cast(pl.Float32 if as_text else pl.Float64))
+    rewards = [name for name in columns.columns if name.endswith(("_reward", "_low", "_high"))]
+    others = [name for name in columns.columns if name.endswith(("_entropy", "_value"))]
+    columns = columns.with_columns(pl.col([*rewards, *others]).cast(pl.Float64))
+    origin = advice.chooser.fitted.reported(0.0)
+    if as_text:
+        # models price in single precision: its shortest spelling loses nothing and is half as long
+        single = others if origin else [*rewards, *others]
+        columns = columns.with_columns(pl.col(single).cast(pl.Float32))
+    if as_text and origin:
+        distances = np.abs(columns.select(rewards).to_numpy() - origin)
+        farthest = distances[np.isfinite(distances)].max(initial=1e-300)
+        columns = columns.with_columns(pl.col(rewards).round(max(SINGLE_DIGITS - math.ceil(math.log10(farthest)), 0)))
     columns = columns.with_columns(pl.col(pl.Null).cast(pl.String))  # no action at all, or nothing to measure
     if as_text:
         columns = columns.with_columns(pl.col("flags").replace("", None))

@@ -156,6 +156,7 @@ class Advice:
             "strategy": repr(self.chooser.strategy),
             "action_name": fitted.roles.action,
             "reward_name": fitted.roles.reward,
+            "origin": float(fitted.reported(0.0)) + 0.0,
             "actions": [
                 {
                     "action": action,
@@ -207,7 +208,7 @@ class Case:
     def __str__(self) -> str:
         fields = ("row", "action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "status", "flags")
         facts = {name: getattr(self, name) for name in (*fields, "guaranteed_reward", "measure_next")}
-        return case_text(plain_types(facts))
+        return case_text({**plain_types(facts), "origin": float(self.advice.chooser.fitted.reported(0.0))})
 
     @property
     def _encoded(self) -> Encoded:

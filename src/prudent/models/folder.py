@@ -144,8 +144,8 @@ def _arrays(folder: Path, named: Any) -> tuple[bytes, Path]:
     if not isinstance(named, dict) or not all(isinstance(named.get(key), str) for key in ("file", "sha256")):
         raise damaged(folder / DESCRIPTION, "it does not name its arrays")
     path = folder / named["file"]
-    if os.path.basename(named["file"]) != named["file"] or not path.is_file():
-        raise damaged(path, "its arrays file is missing")
+    if not _ARRAYS_NAME.fullmatch(named["file"]) or not path.is_file():
+        raise damaged(folder / DESCRIPTION, "its arrays file is missing")
     try:
         data = path.read_bytes()
     except OSError as problem:

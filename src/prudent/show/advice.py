@@ -11,7 +11,8 @@ REFERRED = "(none: referred)"
 
 def advice_section(advice: Facts) -> Section:
     """Counts and mean rewards by action, then what is noteworthy. Takes the facts of `Advice.summary`."""
-    figures = Figures.of(row[name] for row in advice["actions"] for name in ("expected_reward", "worst_reward"))
+    means = (row[name] for row in advice["actions"] for name in ("expected_reward", "worst_reward"))
+    figures = Figures.of(means, advice["origin"])
     rows = [
         (
             REFERRED if row["action"] is None else one_line(row["action"]),
@@ -40,7 +41,7 @@ def advice_text(advice: Facts) -> str:
 
 def case_text(case: Facts) -> str:
     """One row of advice in one line."""
-    figures = Figures.of((case["expected_reward"], case["worst_reward"]))
+    figures = Figures.of((case["expected_reward"], case["worst_reward"]), case["origin"])
     action = "no recommendation, a person decides" if case["action"] is None else one_line(case["action"])
     parts = [f"Row {case['row'] + 1}: {action}"]
     if case["expected_reward"] is not None:

@@ -4,6 +4,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+LONGEST_MANTISSA = 4
+"""Decimals before a power of ten; numbers of more digits are easier to read in full."""
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -15,22 +18,33 @@ class Figures:
     ('−2.61', '0.00', '–')
     >>> Figures.of([2.5e9, 1e9])(2.5e9)
     '2.500×10⁹'
+    >>> Figures.of([1e7 + 0.5, 1e7 + 0.25], origin=1e7)(1e7 + 0.5)
+    '10000000.500'
     """
 
     decimals: int = 2
     exponent: int = 0
 
     @classmethod
-    def of(cls, numbers: Iterable[float | None]) -> "Figures":
+    def of(cls, numbers: Iterable[float | None], origin: float = 0.0) -> "Figures":
+        """origin: what the numbers were computed as distances from: their rounding errors are small beside those."""
         finite = [number for number in numbers if number is not None and math.isfinite(number)]
         largest = max((abs(number) for number in finite), default=0.0)
         if largest == 0:
             return cls()
-        spread = max(finite) - min(finite)
-        if spread < 1e-6 * largest:  # rounding errors distinguish nothing
-            spread = largest
+        spread, farthest = max(finite) - min(finite), max(abs(number - origin) for number in finite)
+        if spread <= 1e-6 * farthest:  # rounding errors distinguish nothing
+            spread = farthest or largest
+        return cls.to(10.0**-2.5 * spread, largest)
+
+    @classmethod
+    def to(cls, finest: float, largest: float) -> "Figures":
+        """To differences of `finest`, between numbers up to `largest`; written out where a mantissa would be longer."""
+        digits = -math.log10(finest)
         exponent = thousands(largest) if largest >= 1e7 or largest < 1e-4 else 0
-        return cls(min(max(math.ceil(2.5 - math.log10(spread) + exponent), 0), 8), exponent)
+        if exponent > 0 and digits + exponent > LONGEST_MANTISSA and largest < 1e15:
+            exponent = 0
+        return cls(min(max(math.ceil(digits + exponent), 0), 8), exponent)
 
     def __call__(self, number: float | None) -> str:
         if number is None or math.isnan(number):

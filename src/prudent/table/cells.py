@@ -1,6 +1,7 @@
 """Reading the cells of one column: which of them are gaps, and the others as numbers, days or labels."""
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -99,6 +100,11 @@ SLIPS = 0.01
 """Up to this share of a column's numbers may be written with leading zeros without the column being one of codes."""
 
 
+def have_leading_zeros(cells: pl.Series) -> bool:
+    """Whether a text is a whole number written as 007."""
+    return bool(cells.str.contains(r"^0\d+$").any())
+
+
 def written_as_codes(cells: pl.Series) -> bool:
     """Whether the texts are codes such as "007" or identifiers of 16 digits and more, which numbers would not keep."""
     digits = cells.str.contains(r"^\d+$").fill_null(False)
@@ -116,16 +122,24 @@ EXACT_DIGITS = 16
 
 
 def natural_order(label: str | int | float | bool) -> tuple:
-    """Sort key: numbers by size and before text, and text with numbers inside as people sort it.
+    """Sort key: numbers by size and before text, and text with numbers inside as people sort it; no two labels tie.
 
     >>> sorted(["dose 10", "dose 2", "10", "9"], key=natural_order)
     ['9', '10', 'dose 2', 'dose 10']
     """
     try:
-        return (0, float(label), ())
+        number = float(label)
     except ValueError:
-        pieces = re.split(r"(\d+)", str(label))
-        return (1, 0.0, tuple(("", int(piece)) if piece.isdecimal() else (piece.casefold(), 0) for piece in pieces))
+        number = math.nan
+    if math.isfinite(number):
+        return (0, number, (), str(label))
+    return (1, 0.0, tuple(map(_piece_order, re.split(r"(\d+)", str(label)))), str(label))
+
+
+def _piece_order(piece: str) -> tuple[str, int, str]:
+    """Whole numbers by their digits: Python converts no more than some thousands of them."""
+    digits = piece.lstrip("0")
+    return ("", len(digits), digits) if piece.isdecimal() else (piece.casefold(), 0, "")
 
 
 def row_name(index: int) -> str:

@@ -52,7 +52,7 @@ def extreme_note(
     extreme = numbers[(numbers < usual[0]) | (numbers > usual[1])]
     if not len(extreme):
         return []
-    first, cells = f"{extreme[0]:.6g}", f"{len(extreme)} cell{'s' * (len(extreme) > 1)}"
+    first, cells = f"{extreme[0]:.12g}", f"{len(extreme)} cell{'s' * (len(extreme) > 1)}"
     sentence = (
         f"Column '{name}' holds numbers far from all others ({shown[0]} to {shown[1]}) in {cells}, such as {first}: "
         "a fit reads them as the end of that range, widened by its width. Correct or empty them; if they stand for "

@@ -40,7 +40,11 @@ class Table:
         missing: values that are gaps as well. Default: those declared for the column.
         """
         gaps = self.missing.get(name, ()) if missing is None else missing
-        return without_gaps(self.source(name), (*labels, *self.kept.get(name, ())), gaps)
+        return without_gaps(self.source(name), (*labels, *self.values_like_gaps(name)), gaps)
+
+    def values_like_gaps(self, name: str) -> tuple[str, ...]:
+        """Texts that are values whatever they look like: those that the user or the frame declares."""
+        return (*self.kept.get(name, ()), *self.declared_order(name))
 
     def source(self, name: str) -> pl.Series:
         """One column as it was given."""

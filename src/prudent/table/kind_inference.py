@@ -65,7 +65,7 @@ def infer_column(name: str, table: Table, override: KindOverride | None) -> tupl
         raise ColumnDropped(name, "is empty in every row: dropped.", "are empty in every row: dropped.")
     if override is not None:
         column = _overridden_column(name, cells, override)
-        return column, _infinite_note(name, cells) + _extreme_note(column, cells)
+        return column, _infinite_note(column, cells) + _extreme_note(column, cells)
     if cells.drop_nulls().n_unique() == 1:
         raise ColumnDropped(name, f"holds only {str(cells.drop_nulls()[0])!r}: dropped.", ONE_VALUE)
     order = table.declared_order(name)
@@ -75,7 +75,7 @@ def infer_column(name: str, table: Table, override: KindOverride | None) -> tupl
         return _inferred_text(name, cells)
     column, notes = _inferred_column(name, cells)
     codes = [code.note for code in missing_codes(column, cells)]
-    return column, notes + _infinite_note(name, cells) + (codes or _extreme_note(column, cells))
+    return column, notes + _infinite_note(column, cells) + (codes or _extreme_note(column, cells))
 
 
 def _extreme_note(column: Column, cells: pl.Series) -> list[ColumnNote]:
@@ -268,12 +268,12 @@ def _skewness(numbers: np.ndarray) -> float:
     return float(np.mean((centred / spread) ** 3)) if spread > 0 else 0.0
 
 
-def _infinite_note(name: str, cells: pl.Series) -> list[ColumnNote]:
-    if not (cells.dtype.is_float() or cells.dtype == pl.String):
+def _infinite_note(column: Column, cells: pl.Series) -> list[ColumnNote]:
+    if column.kind in LABELLED or not (cells.dtype.is_float() or cells.dtype == pl.String):
         return []
     infinite = int(as_numbers(cells).is_infinite().sum())
-    sentence = f"Column '{name}' holds {infinite} infinite number{'s' * (infinite > 1)}: treated as missing."
-    return [ColumnNote(name, sentence, "hold infinite numbers: treated as missing.")] * (infinite > 0)
+    sentence = f"Column '{column.name}' holds {infinite} infinite number{'s' * (infinite > 1)}: treated as missing."
+    return [ColumnNote(column.name, sentence, "hold infinite numbers: treated as missing.")] * (infinite > 0)
 
 
 def _ways_out(name: str, kind: str = "categorical") -> str:

@@ -153,11 +153,15 @@ class Log:
         groups, group_notes = (None, []) if group is None else read_groups(table, group, to_learn=schema is None)
         hidden, censored_notes = (None, []) if censored is None else read_censored(table, censored, outcomes)
         outcomes = outcomes if hidden is None else np.where(hidden, np.nan, outcomes)
-        labels = tuple(action_labels) if action_labels is not None else label_actions(cells, np.isfinite(outcomes))
+        if action_labels is None:
+            marks = marks_in(table.source(action), table.values_like_gaps(action))
+            labels = label_actions(cells, np.isfinite(outcomes), gap_mark_notes({action: marks}))
+        else:
+            labels = tuple(action_labels)
         actions, unknown = action_codes(cells, labels, known_to_model=action_labels is not None)
         propensities = None
-        marks = _gap_notes(table, ignored, roles) if schema is None else []
-        notes = [*marks, *inferred, *notes, *reward_notes, *unknown, *group_notes, *censored_notes]
+        gap_notes = _gap_notes(table, ignored, roles, known) if schema is None else []
+        notes = [*gap_notes, *inferred, *notes, *reward_notes, *unknown, *group_notes, *censored_notes]
         if propensity:
             propensities, propensity_notes = read_propensities(table, propensity, actions)
             notes += propensity_notes
@@ -266,14 +270,15 @@ def read_log(
     return replace(log, notes=(*notes, *log.notes))
 
 
-def _gap_notes(table: Table, ignored: Sequence[str], roles: Roles) -> list[str]:
+def _gap_notes(table: Table, ignored: Sequence[str], roles: Roles, schema: Schema) -> list[str]:
     """Which texts were read as gaps; among numbers they cannot be anything else."""
+    categories = {column.name: column.categories for column in schema.columns}
     marks: dict[bool, dict[str, dict[str, int]]] = {False: {}, True: {}}
     for name in table.names:
         if name in ignored:
             continue
         source = table.source(name)
-        found = marks_in(source, table.kept.get(name, ()))
+        found = marks_in(source, (*table.values_like_gaps(name), *categories.get(name, ())))
         if found:
             cells = table.cells(name)
             numbers = name in (*roles.reward_columns, roles.propensity) or stray_count(cells, as_numbers(cells)) == 0

@@ -12,7 +12,7 @@ from prudent.table.number_texts import COMMA, EITHER, number_spellings
 LEVELS_SHOWN = 12
 SPELLINGS_SHOWN = 4
 MOST_UNITS = 5
-FEWEST_DAYS = 5
+FEWEST_DAYS = 3
 _WITH_UNIT = r"^[-+]?\d+(?:[.,]\d+)?\s*(\p{L}[\p{L}\d/²³^]*)$"
 
 

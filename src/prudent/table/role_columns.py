@@ -202,8 +202,9 @@ def _refuse_a_measurement(cells: pl.Series) -> None:
         )
 
 
-def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel, ...]:
-    """The actions that occur with a reward, in natural order."""
+def label_actions(cells: pl.Series, has_reward: np.ndarray, gap_notes: Sequence[str] = ()) -> tuple[ActionLabel, ...]:
+    """The actions that occur with a reward, in natural order. gap_notes: which texts among them were read as gaps."""
+    marks = "".join(f" {note}" for note in gap_notes)
     distinct = as_labels(cells).drop_nulls().n_unique()
     if distinct > MOST_ACTIONS:
         raise InputProblem(
@@ -213,11 +214,13 @@ def label_actions(cells: pl.Series, has_reward: np.ndarray) -> tuple[ActionLabel
     rows = pl.DataFrame({"key": as_labels(cells), "label": cells, "rewarded": has_reward})
     kept = rows.filter("rewarded").drop_nulls().group_by("key").agg(pl.col("label").min())["label"].to_list()
     if len(kept) == 0:
-        raise InputProblem(f"No row has both an action in '{cells.name}' and a reward; a log needs rows with both.")
+        raise InputProblem(
+            f"No row has both an action in '{cells.name}' and a reward; a log needs rows with both.{marks}"
+        )
     if len(kept) == 1:
         raise InputProblem(
             f"Action column '{cells.name}' holds only {kept[0]!r} where there is a reward, so there is nothing to "
-            f"choose between; a log needs at least two actions."
+            f"choose between; a log needs at least two actions.{marks}"
         )
     return tuple(sorted(kept, key=natural_order))
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from prudent.errors import InputProblem
-from prudent.table.cells import EXACT_DIGITS, first_stray, row_name, without_gaps, written_as_codes
+from prudent.table.cells import EXACT_DIGITS, first_stray, have_leading_zeros, row_name, without_gaps, written_as_codes
 from prudent.table.column_notes import count_and_names
 from prudent.table.frames import refuse_repeated_names
 from prudent.table.gap_marks import gap_mark_notes, marks_in
@@ -24,8 +24,8 @@ _QUOTE, _LINE_END, _RETURN = b'"\n\r'
 class Faithful:
     """What must stay as it is written where texts are read as numbers.
 
-    texts: columns, or patterns of columns, that stay text. codes: columns that stay text where two of their spellings,
-    such as 1.1 and 1.10, would become one number. values: by column, or "*" for all, texts that are values although
+    texts: columns, or patterns of columns, that stay text. codes: columns that stay text where a cell has a leading
+    zero, or two spellings, such as 1.1 and 1.10, would become one number. values: by column, or "*" for all, texts that are values although
     they look like gaps.
     """
 
@@ -78,11 +78,20 @@ class SeparatedText:
             raise InputProblem(
                 f"'{file}' ends in the middle of {last}, as if it was cut off; get the whole file, or delete that row."
             )
+        notes = (
+            []
+            if rows.ended
+            else [
+                f"'{file.name}' has no line end after its last row, {row_name(len(rows.cells) - 1)}: if it was cut off, "
+                "that row's last cell may be incomplete."
+            ]
+        )
         if len(short) == 0:
-            return []
+            return notes
         count = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
         first = row_name(int(short[0]))
-        return [f"{count} fewer cells than there are columns, the first is {first}: the last cells are read as gaps."]
+        said = f"{count} fewer cells than there are columns, the first is {first}: the last cells are read as gaps."
+        return [*notes, said]
 
 
 def _decoded(file: Path, encoding: str | None) -> bytes:
@@ -199,8 +208,8 @@ def _typed(cells: pl.Series, reading: str, faithful: Faithful) -> pl.Series:
         if reading and dtype == pl.Float64 and _are_plain(present, reading):
             numbers = numbers_from_text(present, reading)
         if first_stray(present, numbers) is None:
-            spellings = cells.name in faithful.codes and numbers.n_unique() < present.n_unique()
-            return cells if spellings else numbers
+            lost = have_leading_zeros(present) or numbers.n_unique() < present.n_unique()
+            return cells if lost and cells.name in faithful.codes else numbers
     return cells
 
 

@@ -65,6 +65,7 @@ def explain(subject: Subject, label: str | None = None) -> Explanation:
         reward_name=fitted.roles.reward,
         minimize=fitted.sign < 0,
         floor=_floor(chooser),
+        origin=float(fitted.reported(0.0)) + 0.0,
     )
 
 
@@ -149,7 +150,10 @@ def _grounds(subject: Subject, index: int, prices: tuple[ActionPrice, ...]) -> G
         complete=bool(subject.observed.all()),
         floor=_floor(chooser),
         lowered=_lowered(chooser),
-        figures=Figures.of(number for price in prices for number in (price.expected_reward, price.worst_reward)),
+        figures=Figures.of(
+            (number for price in prices for number in (price.expected_reward, price.worst_reward)),
+            float(fitted.reported(0.0)),
+        ),
     )
 
 

@@ -111,6 +111,7 @@ class Explanation:
     measurements: every gap with what knowing it is worth; the most valuable first.
     gain_measure: in which reward the lead and the gains are, e.g. "on average".
     measure_next: the gap most worth measuring before deciding; None where none is worth its cost.
+    origin: what the model measures rewards from; not zero where they lie far from it.
     """
 
     row: int
@@ -138,6 +139,7 @@ class Explanation:
     reward_name: str
     minimize: bool
     floor: float | None
+    origin: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `json.dumps` writes; a number that does not exist is None."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from prudent.show.json_types import Facts
-from prudent.show.numbers import Figures, thousands
+from prudent.show.numbers import Figures
 
 Judgement = Literal["better", "worse", "not clearly different", "no difference", "unknown"]
 
@@ -61,8 +61,7 @@ def figures_for(estimates: list[Interval]) -> Callable[[float], str]:
 def _by_errors(numbers: list[float], errors: list[float]) -> Figures:
     largest, typical = max([*numbers, *errors]), sorted(errors)
     median = (typical[(len(typical) - 1) // 2] + typical[len(typical) // 2]) / 2
-    exponent = thousands(largest) if largest >= 1e7 or largest < 1e-4 else 0
-    return Figures(min(max(math.ceil(exponent - math.log10(median / 2)), 0), 8), exponent)
+    return Figures.to(median / 2, largest)
 
 
 def in_sentence(estimate: Interval) -> str:

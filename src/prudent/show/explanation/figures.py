@@ -6,7 +6,8 @@ from prudent.show.numbers import Figures
 
 def case_figures(case: Facts) -> Figures:
     """One way of writing all rewards of the case."""
-    return Figures.of(price[name] for price in case["prices"] for name in ("expected_reward", "worst_reward"))
+    prices = (price[name] for price in case["prices"] for name in ("expected_reward", "worst_reward"))
+    return Figures.of(prices, case["origin"])
 
 
 def gain(case: Facts, number: float) -> str:

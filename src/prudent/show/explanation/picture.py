@@ -34,6 +34,7 @@ def explanation_picture(case: Facts) -> Picture:
         axis=f"{case['reward_name']} ({better} is better)",
         floor=case["floor"],
         note=note,
+        origin=case["origin"],
     )
 
 

@@ -52,8 +52,9 @@ class _Layout:
     bands: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[PriceRow], name: str, floor: float | None, top: float, width: float) -> "_Layout":
-        figures = Figures.of(number for row in rows for number in (row.expected, row.worst))
+    def of(
+        cls, rows: Sequence[PriceRow], name: str, floor: float | None, figures: Figures, top: float, width: float
+    ) -> "_Layout":
         room = min(
             max(SHORTEST_LABEL, *(text_width(one_line(row.label), 12, bold=True) for row in rows)), LONGEST_LABEL
         )
@@ -79,15 +80,18 @@ def price_rows(
     axis: str,
     floor: float | None = None,
     note: str = "",
+    origin: float = 0.0,
     width: float = 760.0,
 ) -> Picture:
-    """Rows from top to bottom as given, under the `name` of what they are. `note` is written below the legend."""
+    """Rows from top to bottom as given, under the `name` of what they are. `note` is written below the legend; `origin`
+    is what the numbers were computed as distances from."""
     room = width - 2 * MARGIN
     elements: list[Element] = [
         Text(MARGIN, MARGIN + 10 + 20 * at, line, 16, bold=True)
         for at, line in enumerate(wrapped(one_line(title), room, 16, bold=True))
     ]
-    layout = _Layout.of(rows, name, floor, MARGIN + 20 * len(elements) + 24, width)
+    figures = Figures.of((number for row in rows for number in (row.expected, row.worst)), origin)
+    layout = _Layout.of(rows, name, floor, figures, MARGIN + 20 * len(elements) + 24, width)
     panel = layout.panel
     elements += _bands(rows, layout)
     elements += across(layout.scale, axis, panel, width)
