@@ -25,8 +25,8 @@ class Faithful:
     """What must stay as it is written where texts are read as numbers.
 
     texts: columns, or patterns of columns, that stay text. codes: columns that stay text where a cell has a leading
-    zero, or two spellings, such as 1.1 and 1.10, would become one number. values: by column, or "*" for all, texts that are values although
-    they look like gaps.
+    zero, or where two spellings, such as 1.1 and 1.10, would become one number. values: by column, or "*" for all,
+    texts that are values although they look like gaps.
     """
 
     texts: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class SeparatedText:
         return pl.read_csv(self.content, separator=self.separator, infer_schema=False)
 
     def row_notes(self, file: Path, columns: int) -> list[str]:
-        """Rows with fewer cells than there are columns; a file that ends in the middle of a row is refused."""
+        """What is odd about the rows; too many cells, and an end in the middle of a row, are refused."""
         rows = _rows_of(self.content, self.separator)
         long = np.flatnonzero(rows.cells > columns)
         if len(long) and not rows.in_quotes:
@@ -78,20 +78,20 @@ class SeparatedText:
             raise InputProblem(
                 f"'{file}' ends in the middle of {last}, as if it was cut off; get the whole file, or delete that row."
             )
-        notes = (
-            []
-            if rows.ended
-            else [
-                f"'{file.name}' has no line end after its last row, {row_name(len(rows.cells) - 1)}: if it was cut off, "
-                "that row's last cell may be incomplete."
-            ]
-        )
+        notes = [] if rows.ended else [_unended_note(file, len(rows.cells))]
         if len(short) == 0:
             return notes
         count = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
         first = row_name(int(short[0]))
         said = f"{count} fewer cells than there are columns, the first is {first}: the last cells are read as gaps."
         return [*notes, said]
+
+
+def _unended_note(file: Path, rows: int) -> str:
+    return (
+        f"'{file.name}' has no line end after its last row, {row_name(rows - 1)}: if it was cut off, the last cell of that "
+        "row may be incomplete."
+    )
 
 
 def _decoded(file: Path, encoding: str | None) -> bytes:
