@@ -89,8 +89,8 @@ class SeparatedText:
 
 def _unended_note(file: Path, rows: int) -> str:
     return (
-        f"'{file.name}' has no line end after its last row, {row_name(rows - 1)}: if it was cut off, the last cell of that "
-        "row may be incomplete."
+        f"'{file.name}' has no line end after its last row, {row_name(rows - 1)}: if it was cut off, the last cell "
+        "of that row may be incomplete."
     )
 
 
