@@ -160,6 +160,20 @@ def test_interruption_and_a_closed_pipe(run, monkeypatch):
     assert "Traceback" not in error
 
 
+def test_a_closed_standard_error_is_no_fault(folder):
+    words = [sys.executable, "-m", "prudent.command_line", "inspect", "log.csv", *ROLES, "--json", "facts.json"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *words], cwd=folder, capture_output=True, timeout=60)
+    assert done.returncode == 0
+    assert b"log.csv: 90 rows" in done.stdout
+    assert json.loads((folder / "facts.json").read_text())["rows"] == 90
+
+
+def test_a_line_end_in_a_name_stays_in_the_line(run):
+    code, _, error = run("inspect", "case\nx\x1b[2J.csv", *ROLES)
+    assert (code, error.count("\n")) == (2, 1)
+    assert r"case\nx\x1b[2J.csv" in error
+
+
 # --- inspect ---
 
 

@@ -25,6 +25,7 @@ LONGEST = 4000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `arguments` default to those of the process."""
     debugging.on = os.environ.get("PRUDENT_DEBUG", "") not in ("", "0")
+    _give_back_standard_error()
     if sys.stdout is None:
         # the next file that is opened would take its place, and get what is printed
         return _report("Standard output is closed; let it go to a file, or to /dev/null.", BAD_INPUT)
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(arguments)
         except InputProblem as problem:
-            return _report(str(problem), BAD_INPUT)
+            return _report(str(problem), BAD_INPUT, in_lines=problem.details is not None)
         except OSError as problem:
             return _report_of_the_system(problem)
         except KeyboardInterrupt:
@@ -82,17 +83,30 @@ def _last_line(fault: BaseException) -> str:
     return traceback.format_exception_only(fault)[-1].strip().partition("\n")[0]
 
 
-def _report(sentence: str, code: int) -> int:
-    if sys.stderr is None:
-        return code
+def _report(sentence: str, code: int, in_lines: bool = False) -> int:
+    """in_lines: its line ends are ours; elsewhere they come from a name or a cell."""
     if debugging.on:
         traceback.print_exc()
-    words = printable(sentence)
+    words = printable(sentence, kept="\n" if in_lines else "")
     try:
         print(words if len(words) <= LONGEST else f"{words[:LONGEST]} …", file=sys.stderr, flush=True)
     except OSError:
         drop_streams()
     return code
+
+
+def _give_back_standard_error() -> None:
+    """Where it is closed, what would be said goes nowhere; else the next file that is opened would get it."""
+    if sys.stderr is not None:
+        return
+    try:
+        os.fstat(2)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != 2:
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _never_fail_on_a_character() -> None:

@@ -91,8 +91,7 @@ class FilesOfACommand:
         }
         inputs = [path for path in self.inputs if path is not None]
         for option, out in places.items():
-            with _said_of(out):
-                self._check_one(option, out, inputs)
+            self._check_one(option, out, inputs)
         for option, out in places.items():
             for other, place in places.items():
                 if option < other and _same_file(out, place):

@@ -162,7 +162,8 @@ def _log(options: LogOptions) -> Log:
         return options.log()
     except InputProblem as problem:
         mended = options.with_options(odd_cells_of(problem).options).as_command()
-        raise InputProblem(f"{problem}\nTo see the log read so: prudent inspect {mended}") from problem
+        sentences = f"{problem}\nTo see the log read so: prudent inspect {mended}"
+        raise InputProblem(sentences, problem.details) from problem
 
 
 def _summary(fitted: Fitted, log: Log, options: LogOptions, model: ModelOptions) -> Section:

@@ -27,14 +27,17 @@ from prudent.table import ActionLabel
 MOST_COMPLETIONS = 100_000
 """More take gigabytes for a single case, and change nothing: the error falls with their number."""
 
+MOST_DEVIATIONS = 1e6
+"""With more of them, nothing is left of the rewards themselves."""
+
 _RULES: dict[str, Rule] = {
     "fitted": instance(FittedModel, "a fitted model, see CausalPVAE.fit"),
     "strategy": instance(Strategy, "a Strategy, e.g. Conservative()"),
     "completions": whole(2, MOST_COMPLETIONS),
     "floor": optional(number()),
     "fallback": optional(instance(str | int | float | bool, "the label of an action")),
-    "doubt": number(0),
-    "noise": number(0),
+    "doubt": number(0, MOST_DEVIATIONS),
+    "noise": number(0, MOST_DEVIATIONS),
     "costs": optional(Rule("map action labels to numbers", lambda value: isinstance(value, Mapping))),
     "support": optional(instance(Support, "a Support, e.g. Support(propensity=0.05)")),
     "search": optional(instance(Search, "a Search, e.g. Search()")),
