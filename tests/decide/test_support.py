@@ -160,3 +160,22 @@ def test_steps_in_who_gets_what_are_seen():
     wrongly_open, wrongly_closed = is_open & (chances == 0), ~is_open & (chances > 0.1)
     assert wrongly_open.mean(axis=0).max() < 0.1
     assert wrongly_closed.mean(axis=0).max() < 0.01
+
+
+def test_one_lucky_reward_opens_no_action_however_small_the_log():
+    chance = np.random.default_rng(0)
+    arms = [f"arm {place}" for place in (*range(20), *range(3)) for _ in range(1 if place > 2 else 7)]
+    table = pd.DataFrame({"age": chance.normal(size=len(arms)), "arm": arms, "y": chance.normal(size=len(arms))})
+    table.loc[table["arm"] == "arm 7", "y"] = 9.0
+    log = prudent.Log.from_frame(table, action="arm", reward="y")
+    logged = LoggingPolicy.fit(log)
+    assert logged is not None
+    opened = Support().of(logged, log.schema, log.encoded).open
+    assert [label for label, some in zip(log.action_labels, opened.any(axis=0), strict=True) if some] == [
+        "arm 0",
+        "arm 1",
+        "arm 2",
+    ]
+    verdicts = logged.overlap(log).verdicts
+    (few,) = [verdict for verdict in verdicts if "20 of 20 actions" in verdict]
+    assert "17 with fewer than 5 rows" in few

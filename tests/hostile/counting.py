@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from prudent.errors import InputProblem
 
@@ -41,5 +42,5 @@ class Counts:
         self.add(DONE)
         return result
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         return {"hazard": self.hazard, "tried": self.tried, "ends": dict(self.ends), "examples": self.examples}

@@ -12,6 +12,8 @@ from prudent.table import ActionLabel, group_codes
 OUTSIDE_SUPPORT = 0.01  # below one in a hundred the log has next to no evidence about a treatment for such a row
 ROWS_LIKE_IT = 50  # rewards of an action that tell it for one kind of case
 FEW_ROWS = 30  # with fewer rows an action's mean reward is anecdotal
+FEWEST_ROWS = 5  # with fewer, one lucky reward makes it
+MOST_SEPARATE = 5  # actions that get a sentence each
 
 
 def least_propensity(actions: int, rows: int) -> float:
@@ -27,12 +29,12 @@ def least_propensity(actions: int, rows: int) -> float:
 
 
 def least_rows(rewarded: int, actions: int) -> int:
-    """The rewards that the log must have of an action; in a small log half of an equal share.
+    """The rewards that the log must have of an action; in a small log half of an equal share, but always some.
 
-    >>> least_rows(1000, 3), least_rows(60, 3)
-    (30, 10)
+    >>> least_rows(1000, 3), least_rows(60, 3), least_rows(120, 87)
+    (30, 10, 5)
     """
-    return min(FEW_ROWS, int(rewarded / actions / 2))
+    return min(FEW_ROWS, max(FEWEST_ROWS, int(rewarded / actions / 2)))
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,12 @@ def _verdicts(
 ) -> tuple[str, ...]:
     """counts: the rows with an action, and all."""
     rows, all_rows = counts
-    sentences = [sentence for overlap in actions for sentence in _action_verdicts(overlap, all_rows, least)]
+    needed, few = least_rows(rows, len(actions)), [overlap for overlap in actions if overlap.count < FEW_ROWS]
+    together = len(few) > MOST_SEPARATE
+    sentences = [_few_rows(few, len(actions), needed)] if together else []
+    for overlap in actions:
+        if not (together and overlap in few):
+            sentences += _action_verdicts(overlap, all_rows, least, needed)
     if effective < rows / 2:
         sentences.append(
             f"Weighted by inverse propensity, the {rows} rows with an action have an effective sample size of about "
@@ -129,10 +136,25 @@ def _verdicts(
     )
 
 
-def _action_verdicts(overlap: ActionOverlap, all_rows: int, least: float) -> Iterator[str]:
+def _few_rows(few: Sequence[ActionOverlap], actions: int, needed: int) -> str:
+    """In one sentence for many actions; none of those with fewer rows than are `needed` is recommended."""
+    closed = [overlap for overlap in few if overlap.count < needed]
+    shown = ", ".join(f"'{overlap.action}' ({overlap.count})" for overlap in few[:MOST_SEPARATE])
+    consequence = f"; the {len(closed)} with fewer than {needed} rows are not recommended by default" if closed else ""
+    return (
+        f"{len(few)} of {actions} actions were taken in fewer than {FEW_ROWS} rows each, as {shown} and others: "
+        f"estimates of their rewards rest on very little{consequence}."
+    )
+
+
+def _action_verdicts(overlap: ActionOverlap, all_rows: int, least: float, needed: int) -> Iterator[str]:
     if overlap.count < FEW_ROWS:
         times = "1 row" if overlap.count == 1 else f"{overlap.count} rows"
-        yield f"Action '{overlap.action}' was taken in {times} only, so estimates of its reward rest on very little."
+        consequence = f": with fewer than {needed} it is not recommended by default" if overlap.count < needed else ""
+        yield (
+            f"Action '{overlap.action}' was taken in {times} only, so estimates of its reward rest on very little"
+            f"{consequence}."
+        )
     elif overlap.effective_sample_size < max(FEW_ROWS, overlap.count / 4):
         yield (
             f"Action '{overlap.action}' was taken in {overlap.count} rows, but a few unusual ones carry most of the "
