@@ -271,7 +271,14 @@ PRESET_HELP = (
     "neither."
 )
 Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="The same seed gives the same result, on as many cores.")
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=2**31 - 1,
+        help="The same seed gives the same result, on the same number of threads; with another number a fit rounds "
+        "differently.",
+    ),
 ]
 
 

@@ -27,7 +27,8 @@ class Support:
 
     propensity: at least this share of the logged cases that resemble it got the action. Default: 50 rows of the
         log, but at least 0.005 and at most 0.02; with many actions a fifth of an equal share.
-    rows: the log has at least this many rewards of the action. Default: 30; in a small log half of an equal share, but 5.
+    rows: the log has at least this many rewards of the action. Default: 30; in a small log half of an equal share, or
+        five.
     """
 
     propensity: float | None = None
