@@ -1,5 +1,6 @@
 """What is written in a file is not lost on the way: codes, gap marks that are values, rows that are not whole."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,16 @@ def test_days_written_as_numbers_are_said(tmp_path):
     assert any("'seen'" in note and "2024-01-03" in note for note in notes)
     few = read_log(a_log(tmp_path / "log.csv", seen=["20231224", "20240301", "20240302"]), action="act", reward="y")
     assert any("'seen'" in note and "2023-12-24" in note for note in few.notes)
+
+
+def test_a_name_that_would_be_a_pattern_is_refused(tmp_path):
+    path = a_log(tmp_path / "log.csv", **{"^x.*$": ["1.5", "2", "3"]})
+    with pytest.raises(InputProblem, match=r"'\^x\.\*\$'.*rename"):
+        read_log(path, action="act", reward="y")
+    with pytest.raises(InputProblem, match="rename"):
+        Schema.infer({"^x$": [1.5, 2.5]})
+
+
+def test_a_decimal_beyond_all_numbers_is_no_fault():
+    cells = [Decimal("1e999"), Decimal("1.5"), Decimal("2.5")] * 10
+    assert Schema.infer({"x": cells})[0].columns[0].high == 2.5

@@ -29,6 +29,9 @@ class Table:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        refuse_patterns(self.names)
+
     def with_missing(
         self, missing: Mapping[str, tuple[str, ...]], kept: Mapping[str, tuple[str, ...]] | None = None
     ) -> "Table":
@@ -112,6 +115,15 @@ def refuse_repeated_names(names: Iterable[Any]) -> None:
             raise InputProblem(f"The table has {columns} columns named '{name}'; rename or drop all but one of them.")
 
 
+def refuse_patterns(names: Iterable[str]) -> None:
+    """Polars takes such a name for a pattern of names, wherever it stands."""
+    for name in names:
+        if name.startswith("^") and name.endswith("$"):
+            raise InputProblem(
+                f"The name of column '{name}' begins with ^ and ends with $, as a pattern does; rename it."
+            )
+
+
 def _table_of_columns(columns: Mapping[str, Any]) -> Table:
     single = [name for name, values in columns.items() if _is_one_cell(values)]
     if single:
@@ -178,7 +190,7 @@ def column_of(name: str, values: list) -> pl.Series:
     name = _as_unicode(name)
     try:
         cells = _without_time_zone(pl.Series(name, values))
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, RuntimeError, pl.exceptions.PolarsError):  # 1e999 as a Decimal
         cells = pl.Series(name, [_text_or_none(value) for value in values], dtype=pl.String)
     if cells.dtype != pl.Object:
         return cells

@@ -12,7 +12,7 @@ import polars as pl
 from prudent.errors import InputProblem
 from prudent.table.cells import EXACT_DIGITS, first_stray, have_leading_zeros, row_name, without_gaps, written_as_codes
 from prudent.table.column_notes import count_and_names
-from prudent.table.frames import refuse_repeated_names
+from prudent.table.frames import refuse_patterns, refuse_repeated_names
 from prudent.table.gap_marks import gap_mark_notes, marks_in
 from prudent.table.number_texts import COMMA, best_reading, number_spellings, numbers_from_text
 from prudent.table.sources.packed import unpacked
@@ -57,6 +57,7 @@ class SeparatedText:
         how = {"separator": self.separator, "infer_schema": False, "truncate_ragged_lines": True}
         header = pl.read_csv(self.content, has_header=False, n_rows=1, **how)
         refuse_repeated_names(name for name in header.row(0) if name)
+        refuse_patterns(name for name in header.row(0) if name)
         return header.columns
 
     def texts(self) -> pl.DataFrame:
