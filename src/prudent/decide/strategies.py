@@ -357,7 +357,7 @@ class AtMost(Strategy):
 
     @property
     def family(self) -> str:
-        return f"at most, below {self.below:g}"
+        return f"at most, below {self.below:.12g}"
 
     @property
     def boldness(self) -> float:
@@ -370,9 +370,9 @@ class AtMost(Strategy):
     def reason(self, compared: Comparison) -> str:
         beyond = "below" if self.sign > 0 else "above"
         return (
-            f"{compared.action} comes before {compared.other}: of the actions with an outcome {beyond} {self.below:g} "
-            f"in at most {percent(self.chance)} of cases the best expected reward decides; where there is none, such "
-            "outcomes are to be as rare as possible"
+            f"{compared.action} comes before {compared.other}: of the actions with an outcome {beyond} "
+            f"{self.below:.12g} in at most {percent(self.chance)} of cases the best expected reward decides; where "
+            "there is none, such outcomes are to be as rare as possible"
         )
 
 

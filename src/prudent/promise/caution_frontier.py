@@ -110,7 +110,7 @@ class Frontier:
     @property
     def tail_name(self) -> str:
         """Which outcomes are the tail, in words."""
-        return f"{'below' if self.sign > 0 else 'above'} {self.below:g}"
+        return f"{'below' if self.sign > 0 else 'above'} {self.below:.12g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types for JSON, pictures and tables."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from prudent.decide import Strategy
 from prudent.evaluation import upper_bound
+from prudent.show import significant
 
 
 class ObservedShare(NamedTuple):
@@ -77,7 +78,11 @@ def significance_alone(families: Sequence[Sequence[int]], confidence: float) -> 
 def chosen_sentence(
     strategy: Strategy, mean: float, share: float, passed: int, tail: str, limit: float, confidence: float
 ) -> str:
-    which = f"has the best mean reward ({mean:.4g}) of the {passed} settings" if passed > 1 else "is the only setting"
+    which = (
+        f"has the best mean reward ({significant(mean)}) of the {passed} settings"
+        if passed > 1
+        else "is the only setting"
+    )
     return (
         f"{strategy} {which} whose share of outcomes {tail} is at most {100 * limit:.3g}% with {confidence:.0%} "
         f"confidence; its estimated share is {share:.2%}."

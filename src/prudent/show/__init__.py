@@ -49,6 +49,7 @@ from prudent.show.numbers import about_memory as about_memory
 from prudent.show.numbers import about_time as about_time
 from prudent.show.numbers import counted as counted
 from prudent.show.numbers import percent as percent
+from prudent.show.numbers import significant as significant
 from prudent.show.numbers import thousands as thousands
 from prudent.show.pages import article as article
 from prudent.show.pages import document as document

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from prudent.show.json_types import Facts
-from prudent.show.numbers import about_memory, about_time, counted, percent
+from prudent.show.numbers import about_memory, about_time, counted, percent, significant
 from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 
@@ -116,7 +116,7 @@ def _actions(log: Facts) -> Section:
 
 
 def _action_cells(action: Facts, rewarded: int, overlap: Facts | None) -> list[str]:
-    mean = "–" if action["mean_reward"] is None else f"{action['mean_reward']:.4g}"
+    mean = "–" if action["mean_reward"] is None else significant(action["mean_reward"])
     cells = [str(action["label"]), f"{action['rows']:,}", percent(action["rows"] / max(rewarded, 1)), mean]
     if overlap is None:
         return [*cells, "", ""]

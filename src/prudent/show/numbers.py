@@ -19,7 +19,7 @@ class Figures:
     >>> Figures.of([2.5e9, 1e9])(2.5e9)
     '2.500×10⁹'
     >>> Figures.of([1e7 + 0.5, 1e7 + 0.25], origin=1e7)(1e7 + 0.5)
-    '10000000.500'
+    '10000000.5000'
     """
 
     decimals: int = 2
@@ -72,6 +72,15 @@ def power_of_ten(exponent: int) -> str:
 def _signed(digits: str) -> str:
     """With a typographic minus sign, and none before a zero."""
     return digits.lstrip("-") if float(digits) == 0 else digits.replace("-", "−")
+
+
+def significant(number: float) -> str:
+    """To four digits, or to ten where four would leave out what is before the point.
+
+    >>> significant(0.34731), significant(-0.0), significant(10_000_000.34731)
+    ('0.3473', '0', '10000000.35')
+    """
+    return f"{number:z.4g}" if abs(number) < 1e4 else f"{number:.10g}"
 
 
 def percent(share: float) -> str:

@@ -178,7 +178,7 @@ def _title(facts: Facts) -> str:
 
 
 def _beyond(facts: Facts) -> str:
-    return f"{'above' if facts['minimize'] else 'below'} {facts['below']:g}"
+    return f"{'above' if facts['minimize'] else 'below'} {facts['below']:.12g}"
 
 
 def _bottom_line(facts: Facts) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from prudent.show.json_types import Facts
-from prudent.show.numbers import Figures
+from prudent.show.numbers import Figures, significant
 
 Judgement = Literal["better", "worse", "not clearly different", "no difference", "unknown"]
 
@@ -78,7 +78,7 @@ def digits(estimate: Interval, *numbers: float) -> list[str]:
     """Numbers to two digits of the interval's width."""
     width = estimate.high - estimate.low
     if not (math.isfinite(width) and width > 0):
-        return [f"{number:z.4g}" for number in numbers]
+        return [significant(number) for number in numbers]
     decimals = min(max(1 - math.floor(math.log10(width)), 0), 6)
     return [f"{number:z.{decimals}f}" for number in numbers]
 
