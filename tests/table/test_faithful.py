@@ -190,7 +190,8 @@ def test_days_written_as_numbers_are_said(tmp_path):
 
 
 def test_a_name_that_would_be_a_pattern_is_refused(tmp_path):
-    path = a_log(tmp_path / "log.csv", **{"^x.*$": ["1.5", "2", "3"]})
+    columns: Any = {"^x.*$": ["1.5", "2", "3"]}
+    path = a_log(tmp_path / "log.csv", **columns)
     with pytest.raises(InputProblem, match=r"'\^x\.\*\$'.*rename"):
         read_log(path, action="act", reward="y")
     with pytest.raises(InputProblem, match="rename"):
