@@ -507,6 +507,14 @@ def recommend(
         list[str] | None,
         typer.Option(metavar="COL=COST", help="The cost of measuring a column, in units of the reward. Repeatable."),
     ] = None,
+    doses_between: Annotated[
+        bool,
+        typer.Option(
+            "--doses-between",
+            help="Add the best dose between the recommended one and its neighbours, which nobody was given, with its "
+            "expected reward and uncertainty. For actions that are numbers and were taken to be ordered.",
+        ),
+    ] = False,
     guarantee: Annotated[
         Place | None,
         typer.Option(
@@ -558,8 +566,8 @@ def recommend(
     """Recommend an action for every row of a table.
 
     Writes one row per input row, in order: kept columns first, then action, expected mean reward, worst plausible mean
-    reward, range of nine in ten single outcomes, entropy of the best action in bits, columns of --guarantee and
-    --measure, status, flags.
+    reward, range of nine in ten single outcomes, entropy of the best action in bits, columns of --guarantee,
+    --measure and --doses-between, status, flags.
     """
     from prudent.command_line.destination import Destination
     from prudent.command_line.policy_options import PolicyOptions
@@ -580,6 +588,7 @@ def recommend(
             None if strategy == StrategyName.at_most else below,
             has_setting=risk is not None or c is not None,
         ),
+        doses_between,
         TextFormat(sep, decimal, encoding),
         Part(table_name, query, sheet),
         *(group, censored),

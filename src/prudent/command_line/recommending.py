@@ -13,7 +13,7 @@ from prudent.command_line.files import FilesOfACommand, require_file_destination
 from prudent.command_line.later_logs import reading_as
 from prudent.command_line.policy_options import PolicyOptions, parse_costs
 from prudent.command_line.screen import heading, screen, sentence, show
-from prudent.decide import Advice, Policy
+from prudent.decide import Advice, Policy, require_doses_between
 from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
@@ -24,6 +24,7 @@ ADVICE = (
     *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
     *("guaranteed_reward", "measure_next", "measure_value", "status", "flags"),
 )
+BETWEEN = ("dose", "dose_reward", "dose_uncertainty")
 EXPLAINED = 10
 SINGLE_DIGITS = 8
 """Digits of a number in single precision."""
@@ -63,6 +64,7 @@ class AdviceOptions:
     guarantee: Place | None = None
     confidence: float = 0.95
     limit: Limit | None = None
+    doses_between: bool = False
     written: TextFormat = TextFormat()
     """How those of the files are written that are csv."""
     part: Part = Part()
@@ -94,8 +96,11 @@ def recommend_actions(
     as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))
     frame, file_notes = read_with_notes(table, extras.written, as_text, extras.part)
     show([Section(sentences=tuple(file_notes))], stderr=True)
-    kept = kept_columns(table, frame, extras.keep, extras.written)
+    made = (*ADVICE, *BETWEEN) if extras.doses_between else ADVICE
+    kept = kept_columns(table, frame, extras.keep, extras.written, made)
     policy = _policy(fitted, options, extras, frame)
+    if extras.doses_between:
+        require_doses_between(policy.chooser)  # before anything is computed
     bounds = None
     if extras.guarantee is not None:
         later = extras.read(fitted, extras.guarantee, as_text)
@@ -104,6 +109,8 @@ def recommend_actions(
     advice = policy.recommend(
         frame, allowed=options.allowed, costs=row_costs, guarantee=bounds, measure=costs or extras.measure
     )
+    if extras.doses_between:
+        advice = advice.doses_between()
     show([Section(sentences=advice.notes)], stderr=True)
     out.write(advice_table(advice, kept, as_text=out.is_text))
     if not out.is_standard_output:
@@ -172,7 +179,7 @@ def kept_columns(
 def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFrame:
     columns = pl.DataFrame(advice.columns(), strict=False)
     rewards = [name for name in columns.columns if name.endswith(("_reward", "_low", "_high"))]
-    others = [name for name in columns.columns if name.endswith(("_entropy", "_value"))]
+    others = [name for name in columns.columns if name.endswith(("_entropy", "_value", "_uncertainty"))]
     columns = columns.with_columns(pl.col([*rewards, *others]).cast(pl.Float64))
     origin = advice.chooser.fitted.reported(0.0)
     if as_text:

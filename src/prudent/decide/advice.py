@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from prudent.decide.choice import Choice, Chooser, Outcome, Scored
+from prudent.decide.doses import GIVEN_TO_NOBODY, Doses, best_doses
 from prudent.decide.explanation import Explanation, Subject, explain
 from prudent.decide.measure.value import Measuring
 from prudent.decide.status import Status
@@ -56,6 +57,7 @@ class Advice:
     permitted: np.ndarray
     guaranteed_reward: np.ndarray | None = None
     measuring: Measuring | None = None
+    doses: Doses | None = None
 
     @classmethod
     def of(cls, chooser: Chooser, frame: Any, encoded: Encoded, permitted: np.ndarray) -> "Advice":
@@ -90,6 +92,13 @@ class Advice:
     def with_measurements(self, measuring: Measuring) -> "Advice":
         """The same advice with the gap that is most worth filling, see `prudent.value_of_measuring`."""
         return replace(self, measuring=measuring)
+
+    def doses_between(self) -> "Advice":
+        """The same advice with the best dose between the recommended one and its neighbours, which nobody was given: the
+        columns `dose`, `dose_reward` and `dose_uncertainty`. `action` stays what it is. For actions that are numbers
+        and were taken to be ordered."""
+        doses = best_doses(self.chooser, self.encoded, self.scored, self.chosen, self.permitted)
+        return replace(self, encoded=replace(self.encoded, notes=(*self.encoded.notes, GIVEN_TO_NOBODY)), doses=doses)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -132,6 +141,7 @@ class Advice:
             "action_entropy": _plain(self.scored.entropy),
             **({} if self.guaranteed_reward is None else {"guaranteed_reward": _plain(self.guaranteed_reward)}),
             **({} if self.measuring is None else self._to_measure(self.measuring)),
+            **({} if self.doses is None else {name: _plain(column) for name, column in self.doses._asdict().items()}),
             "status": list(map(str, self.status)),
             "flags": list(self.encoded.flags),
         }

@@ -188,7 +188,7 @@ class Chooser:
         """The choice for every row; `supported` where it is known already."""
         self._require_finite(scored)
         is_open = (supported or self.supported(encoded)).open
-        wanted = self._wanted(scored, permitted)
+        wanted = self.wanted(scored, permitted)
         eligible = wanted & is_open
         action = np.argmax(np.where(eligible, scored.scores, -np.inf), axis=1)
         if self.strategy.stochastic:
@@ -228,13 +228,13 @@ class Chooser:
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])
         if not self.strategy.stochastic:
             return certain
-        eligible = self._wanted(scored, permitted) & supported.open
+        eligible = self.wanted(scored, permitted) & supported.open
         weights = np.where(eligible, scored.scores, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         drawn = (total > 0) & (outcome == Outcome.CHOSEN)[:, None]
         return np.where(drawn, weights / np.where(total > 0, total, 1.0), certain)
 
-    def _wanted(self, scored: Scored, permitted: np.ndarray) -> np.ndarray:
+    def wanted(self, scored: Scored, permitted: np.ndarray) -> np.ndarray:
         """The permitted actions whose worst plausible mean reaches the floor, [row, action]."""
         return permitted if self.floor is None else permitted & (scored.worst >= self.floor)
 

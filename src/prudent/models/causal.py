@@ -108,6 +108,10 @@ class CausalModel(CausalGraphModel):
     def has_average(self) -> bool:
         return self.average is not None
 
+    @property
+    def ordered(self) -> bool:
+        return self.networks.shared.reward.ordered
+
     def shift(
         self,
         values: Float[Array, " attribute"],

@@ -15,6 +15,7 @@ from prudent.networks.layout import Layout as Layout
 from prudent.networks.layout import layout_of as layout_of
 from prudent.networks.reward import RewardNetwork as RewardNetwork
 from prudent.networks.reward import TypeNetwork as TypeNetwork
+from prudent.networks.reward import neighbour_correlation as neighbour_correlation
 from prudent.networks.reward import neighbour_mixing as neighbour_mixing
 from prudent.networks.set_encoder import MANY_ATTRIBUTES as MANY_ATTRIBUTES
 from prudent.networks.set_encoder import GaussianPosterior as GaussianPosterior

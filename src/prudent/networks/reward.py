@@ -23,9 +23,15 @@ def neighbour_mixing(actions: int) -> np.ndarray:
     [['1.00', '0.24', '0.00'], ['0.24', '1.00', '0.24'], ['0.00', '0.24', '1.00']]
     """
     places = np.linspace(0, 1, actions)
-    apart = (places[:, None] - places[None, :]) / NEIGHBOURHOOD
-    independent = INDEPENDENT_SHARE * np.eye(actions)
-    return np.linalg.cholesky((1 - INDEPENDENT_SHARE) * np.exp(-0.5 * apart**2) + independent).astype(np.float32)
+    correlation = neighbour_correlation(places, places) + INDEPENDENT_SHARE * np.eye(actions)
+    return np.linalg.cholesky(correlation).astype(np.float32)
+
+
+def neighbour_correlation(places: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The prior correlation of what the rewards of neighbours share, [place, other]; the first action is at 0, the last
+    at 1."""
+    apart = (places[:, None] - others[None, :]) / NEIGHBOURHOOD
+    return (1 - INDEPENDENT_SHARE) * np.exp(-0.5 * apart**2)
 
 
 class RewardNetwork(eqx.Module):
