@@ -1,4 +1,4 @@
-"""Ordered actions, and noise that depends on the record."""
+"""Ordered actions, doses between them, and noise that depends on the record."""
 
 from dataclasses import replace
 
@@ -12,7 +12,9 @@ from conftest import small_settings
 
 import prudent
 from prudent.checks import check_model
+from prudent.command_line import main
 from prudent.command_line.fitting import ModelOptions
+from prudent.decide import MostOftenBest, Support
 from prudent.evaluation.prices import model_prices
 from prudent.evaluation.sensitivity.shifted_learning import shifted_completions
 from prudent.models.price_uncertainty import _joint_roots, _separate_roots
@@ -170,3 +172,97 @@ def test_the_log_decides_whether_neighbouring_doses_are_alike(log: prudent.Log):
     texts = frame_of_doses(600, seed=0).with_columns(pl.format("dose {}", "dose").alias("dose"))
     named = prudent.Log.from_frame(texts, action="dose", reward="outcome")
     assert small_settings("causal", training=quick).fit(named, progress=False).settings.ordered is False
+
+
+# --- doses between the logged ones ---
+
+KNOWN = pl.DataFrame({"need": np.linspace(-0.95, 0.95, 60).round(3), "erratic": ["no"] * 60})
+
+
+def true_rewards(doses: np.ndarray) -> np.ndarray:
+    return -((doses - 2 - 2 * KNOWN["need"].to_numpy()) ** 2) / 4
+
+
+def test_doses_between_are_nearer_to_the_need(fitted):
+    advice = fitted.policy(support=None).recommend(KNOWN)
+    plain, asked = advice.to_frame(), advice.doses_between().to_frame()
+    extra = ["dose", "dose_reward", "dose_uncertainty"]
+    assert asked.columns == [*plain.columns[:6], *extra, *plain.columns[6:]]
+    assert asked.drop(extra).equals(plain)
+    action, dose = asked["action"].to_numpy(), asked["dose"].to_numpy()
+    assert (np.abs(dose - action) < 1).all()
+    assert ((dose >= 0) & (dose <= DOSES - 1)).all()
+    gain = true_rewards(dose) - true_rewards(action)
+    assert np.mean(gain) > 0.2 * np.mean(-true_rewards(action))
+    moved = dose != action
+    assert 0.2 < moved.mean() < 1
+    assert (asked["dose_reward"] > asked["expected_reward"]).to_numpy()[moved].all()
+    assert np.allclose(asked["dose_reward"].to_numpy()[~moved], plain["expected_reward"].to_numpy()[~moved], atol=1e-5)
+    off = np.abs(asked["dose_reward"].to_numpy() - true_rewards(dose))
+    assert np.mean(off < asked["dose_uncertainty"].to_numpy()) > 0.5
+    assert any("nobody" in note for note in advice.doses_between().notes)
+
+
+def test_a_row_alone_gets_the_dose_of_its_table(fitted):
+    policy, cases = (
+        fitted.policy(prudent.TailAverse(), support=None),
+        frame_of_doses(40, seed=3).drop("dose", "outcome"),
+    )
+    together = policy.recommend(cases).doses_between().doses
+    for row in (0, 17, 39):
+        alone = policy.recommend(cases[row]).doses_between().doses
+        assert np.allclose([column[0] for column in alone], [column[row] for column in together], atol=1e-4)
+
+
+def test_closed_neighbours_are_not_approached(fitted):
+    policy = fitted.policy(support=None)
+    alone = policy.recommend(KNOWN, allowed=[{2}] * 60).doses_between().to_frame()
+    assert (alone["dose"] == 2).all()
+    two = policy.recommend(KNOWN, allowed=[{1, 2}] * 60).doses_between().doses.dose
+    assert two.min() >= 1
+    assert two.max() == 2
+    assert ((two > 1) & (two < 2)).any()
+    nobody = replace(fitted.policy(), support=Support(rows=10_000)).recommend(KNOWN).doses_between()
+    assert (
+        nobody.to_frame().select("action", "dose", "dose_reward", "dose_uncertainty").null_count().row(0) == (60,) * 4
+    )
+    above = replace(policy, floor=-0.05).recommend(KNOWN)
+    moved = above.doses_between().doses
+    assert (np.isnan(moved.dose) == (above.chosen < 0)).all()
+    assert 0 < np.isnan(moved.dose).sum() < 60
+    assert np.nanmin(moved.dose_reward) >= -0.05
+
+
+def test_costs_caution_and_sign_weigh_in_doses_between(fitted):
+    free = fitted.policy(support=None).recommend(KNOWN).doses_between().doses
+    dear = replace(fitted.policy(support=None), costs={dose: 0.2 * dose for dose in range(DOSES)})
+    careful = fitted.policy(prudent.Conservative(), support=None, doubt=1.0, noise=0.5)
+    assert dear.recommend(KNOWN).doses_between().doses.dose.mean() < free.dose.mean() - 0.1
+    by_row = KNOWN.with_columns(pl.Series("price", np.where(np.arange(60) < 30, 0.0, 100.0)))
+    no_highest = fitted.policy(support=None).recommend(by_row, costs={4: "price"}).doses_between().doses
+    assert np.allclose(no_highest.dose[:30], free.dose[:30])
+    assert no_highest.dose[30:].max() == 3
+    assert np.isfinite(careful.recommend(KNOWN).doses_between().doses.dose_reward).all()
+    turned = replace(fitted, minimize=True).policy(support=None).recommend(KNOWN).doses_between().doses
+    assert np.allclose(turned.dose_reward, -free.dose_reward, atol=1e-5)
+    assert (turned.dose_uncertainty > 0).all()
+
+
+@pytest.mark.parametrize("strategy", [prudent.AtMost(0.1, below=-1), MostOftenBest()])
+def test_strategies_that_do_not_compare_rewards(fitted, strategy):
+    with pytest.raises(prudent.InputProblem, match="--strategy expected"):
+        fitted.policy(strategy).recommend(KNOWN).doses_between()
+
+
+def test_the_command_writes_doses_between(fitted, tmp_path, capsys):
+    fitted.save(tmp_path / "model")
+    KNOWN.with_columns(pl.col("need").alias("dose")).write_csv(tmp_path / "cases.csv")
+    files = (str(tmp_path / name) for name in ("model", "cases.csv"))
+    asked = ["recommend", *files, "--no-support", "--doses-between"]
+    assert main([*asked, "--out", str(tmp_path / "advice.csv")]) == 0
+    written = pl.read_csv(tmp_path / "advice.csv")
+    expected = fitted.policy(support=None).recommend(KNOWN).doses_between().to_frame()
+    assert written.columns == expected.columns
+    assert np.allclose(written["dose"], expected["dose"])
+    assert main([*asked, "--out", str(tmp_path / "advice.csv"), "--keep", "dose"]) == 2
+    assert "'dose'" in capsys.readouterr().err

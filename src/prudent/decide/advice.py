@@ -94,9 +94,11 @@ class Advice:
         return replace(self, measuring=measuring)
 
     def doses_between(self) -> "Advice":
-        """The same advice with the best dose between the recommended one and its neighbours, which nobody was given: the
-        columns `dose`, `dose_reward` and `dose_uncertainty`. `action` stays what it is. For actions that are numbers
-        and were taken to be ordered."""
+        """The same advice with the best dose between the recommended one and its neighbours, which nobody was given.
+
+        It adds the columns `dose`, `dose_reward` and `dose_uncertainty` (one standard deviation); `action` stays what
+        it is. Actions must be numbers that were taken to be ordered.
+        """
         doses = best_doses(self.chooser, self.encoded, self.scored, self.chosen, self.permitted)
         return replace(self, encoded=replace(self.encoded, notes=(*self.encoded.notes, GIVEN_TO_NOBODY)), doses=doses)
 

@@ -133,7 +133,7 @@ class Chooser:
         parts: list[tuple[list[np.ndarray], Choice, np.ndarray]] = []
         start = 0
         for completions, tables in self.pricing.completed(encoded):
-            tables = self._with_costs(tables, start)
+            tables = self.with_costs(tables, start)
             (scored,) = read_tables([self], tables)
             chunk = slice(start, start + len(tables.prices))
             choice = self.choose(_joined([scored], len(permitted[chunk])), _rows(encoded, chunk), permitted[chunk])
@@ -143,7 +143,8 @@ class Chooser:
         choice = Choice(*(np.concatenate(column) for column in zip(*choices, strict=True)))
         return Decided(_joined(scored, len(permitted)), choice, self.given(choice), *np.concatenate(ranges).T)
 
-    def _with_costs(self, tables: PriceTable, start: int) -> PriceTable:
+    def with_costs(self, tables: PriceTable, start: int) -> PriceTable:
+        """The tables of a chunk that begins with this row, with what the actions cost in each case."""
         costs = self.costs_of(start + np.arange(len(tables.prices)))
         return tables if costs is None else eqx.tree_at(lambda t: t.costs, tables, costs, is_leaf=_absent)
 

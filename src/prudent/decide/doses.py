@@ -30,8 +30,8 @@ STEPS = 10
 LEAST_GAIN = 1e-3
 """Of the spread of a record's prices: a smaller gain may be a rounding error."""
 GIVEN_TO_NOBODY = (
-    "Column 'dose' holds doses between those of the log, which nobody was given: their rewards are interpolated, and no "
-    "evaluation or guarantee covers them. Those are about 'action'."
+    "Column 'dose' holds doses between those of the log, which nobody was given: their rewards are interpolated. "
+    "Evaluations and guarantees are about 'action', not about them."
 )
 
 
@@ -59,9 +59,9 @@ class Around(eqx.Module):
 
     mixture: from the prices of the logged doses to those of the doses around one, [action, dose, action]. nearest: the
     same for what is not a price, from the two nearest logged doses. variance: of a price beside its mixture, where the
-    rewards of a record have variance 1. surprises: how far the price of a dose and of its neighbours is from what all
-    other prices say, in standard deviations if that variance were 1; so their size is that of the record's rewards here,
-    which may differ much from that at the other end of the doses.
+    rewards of a record have variance 1. surprises: how far the prices of a dose and its neighbours are from what all
+    other prices say, in standard deviations if that variance were 1. So their size is that of the record's rewards
+    around this dose, which may differ much from that of extreme doses.
     """
 
     mixture: Float[Array, "action dose action"]
@@ -142,8 +142,8 @@ def best_doses(chooser: Chooser, encoded: Encoded, scored: Scored, chosen: np.nd
     around, parts, start = Around.of(len(labels)), [], 0
     for completions, tables in chooser.pricing.completed(encoded):
         own = np.minimum(start + np.arange(len(tables.prices)), rows - 1)
-        tables = replace(tables, costs=chooser.costs_of(own))
         asked = jax.device_put((actions[own].astype(np.int32), ways[own]))
+        tables = chooser.with_costs(tables, start)
         parts.append(_best(chooser.pricing.model, rule, around, completions, tables, *asked))
         start += len(own)
     best, reward, uncertainty = (np.concatenate(column)[:rows] for column in zip(*parts, strict=True))
