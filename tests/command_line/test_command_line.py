@@ -464,6 +464,7 @@ def test_held_out_decisions_choose_and_guarantee(run, folder):
         (["--keep", "pateint"], "Did you mean 'patient'?"),
         (["--allowed", "may_git"], "Did you mean 'may_get'?"),
         (["--out", "advice.docx"], "must end in .csv"),
+        (["--doses-between"], "--ordered"),
         (["--out", "no/such/advice.csv"], "'no/such'"),
         (["--out", "cases.csv"], "'cases.csv'"),
     ],

@@ -71,25 +71,22 @@ class Around(eqx.Module):
 
     @staticmethod
     def of(actions: int) -> "Around":
-        logged = np.linspace(0, 1, actions)
-        numbers = numbers_around(actions)
-        places = (numbers / (actions - 1)).ravel()
+        numbers = numbers_around(actions).ravel()
         root = neighbour_mixing(actions).astype(np.float64)
         inverse = np.linalg.inv(root @ root.T)
         level = inverse.sum(axis=0) / inverse.sum()  # the level of a record's rewards is not known beforehand
-        alike = neighbour_correlation(places, logged)
+        alike = neighbour_correlation(numbers / (actions - 1), np.linspace(0, 1, actions))
         known = alike @ inverse
         unexplained = 1 - known.sum(axis=1)
         mixture = known + unexplained[:, None] * level
         variance = 1 - np.sum(known * alike, axis=1) + unexplained**2 / inverse.sum()
-        nearest = np.maximum(1 - np.abs(numbers.ravel()[:, None] - np.arange(actions)), 0.0)
+        nearest = np.maximum(1 - np.abs(numbers[:, None] - np.arange(actions)), 0.0)
         shape = (actions, -1, actions)
         mixture, nearest, variance = mixture.reshape(shape), nearest.reshape(shape), variance.reshape(actions, -1)
         mixture[:, 0], variance[:, 0] = np.eye(actions), 0.0
         left_out = inverse @ (np.eye(actions) - level) / np.sqrt(np.diag(inverse))[:, None]
         near = np.clip(np.arange(actions)[:, None] + np.array([-1, 0, 1]), 0, actions - 1)
-        parts = mixture, nearest, variance, left_out[near]
-        return Around(*(jax.device_put(each.astype(np.float32)) for each in parts))
+        return Around(*(jax.device_put(np.float32(each)) for each in (mixture, nearest, variance, left_out[near])))
 
 
 class Rule(eqx.Module):
@@ -108,8 +105,7 @@ def numbers_around(actions: int) -> np.ndarray:
     ([1.0, 0.9, 0.8], 0.0, 2.0)
     """
     parts = np.arange(1, STEPS) / STEPS
-    around = np.arange(actions)[:, None] + np.concatenate([[0.0], -parts, parts])
-    return np.clip(around, 0, actions - 1)
+    return np.clip(np.arange(actions)[:, None] + np.concatenate([[0.0], -parts, parts]), 0, actions - 1)
 
 
 def require_doses_between(chooser: Chooser) -> None:
@@ -155,10 +151,8 @@ def best_doses(chooser: Chooser, encoded: Encoded, scored: Scored, chosen: np.nd
 
 def _open_ways(actions: np.ndarray, eligible: np.ndarray) -> np.ndarray:
     """[row, dose]: the logged dose itself, and those towards a neighbour that is open to the row."""
-    closed = np.zeros((len(actions), 1), bool)
-    bounded, rows = np.concatenate([closed, eligible, closed], axis=1), np.arange(len(actions))
-    below, above = bounded[rows, actions], bounded[rows, actions + 2]
-    ways = np.stack([np.ones(len(actions), bool), below, above], axis=1)
+    bounded, rows = np.pad(eligible, ((0, 0), (1, 1))), np.arange(len(actions))
+    ways = np.stack([np.ones(len(rows), bool), bounded[rows, actions], bounded[rows, actions + 2]], axis=1)
     return np.repeat(ways, [1, STEPS - 1, STEPS - 1], axis=1)
 
 
@@ -171,7 +165,7 @@ def _best(
     tables: PriceTable,
     actions: Int[Array, " row"],
     ways: Bool[Array, "row dose"],
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, ...]:
     """For many rows the best of the doses around the chosen one, by number, its expected reward and uncertainty."""
 
     def one(completions: Completions, table: PriceTable, action: Array, open_ways: Array) -> tuple[Array, ...]:
