@@ -101,8 +101,8 @@ class Rule(eqx.Module):
 def numbers_around(actions: int) -> np.ndarray:
     """The doses around every logged one, counted in logged doses from the lowest, [action, dose].
 
-    >>> numbers_around(3)[1].round(2).tolist()[:3], numbers_around(3).min(), numbers_around(3).max()
-    ([1.0, 0.9, 0.8], 0.0, 2.0)
+    >>> numbers_around(3)[1, :3].round(2).tolist()
+    [1.0, 0.9, 0.8]
     """
     parts = np.arange(1, STEPS) / STEPS
     return np.clip(np.arange(actions)[:, None] + np.concatenate([[0.0], -parts, parts]), 0, actions - 1)
