@@ -1,6 +1,6 @@
 """The paper's two models in several readings of what it leaves open, and equal weights beside them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,20 @@ def paper_sizes(latent: int = 10, summary: int = 5) -> Sizes:
 
 
 def paper_spvae(
-    sizes: Sizes = paper_sizes(), batch: int = 8, *, noise: float | None = None, over_all: bool = True
+    sizes: Sizes = paper_sizes(),
+    batch: int = 8,
+    *,
+    noise: float | None = None,
+    over_all: bool = True,
+    centred: bool = False,
 ) -> Replicated:
     """Networks, training and number of imputations of the paper's appendix, prices by its equation 12.
 
-    over_all: the sum of equation 12 is over all rows, or over the fifth that the network learns from.
+    over_all: the sum of equation 12 is over all rows, or over the fifth that the network learns from. centred: of the
+    outcomes less their mean, which is then added.
     """
     model = SPVAE.as_printed(round(FIFTH * ROWS), EPOCHS, sizes, noise=noise, batch=batch)
+    model = replace(model, form="centred") if centred else model
     return Replicated(model, COMPLETIONS, FIFTH, compared_with_all=over_all)
 
 
@@ -38,13 +45,18 @@ def paper_cpvae(learnt_from: float = 1.0, **options: Any) -> Replicated:
 
 @dataclass(frozen=True)
 class EqualWeights:
-    """Equation 12 when all rows are equally similar: the Horvitz-Thompson estimate, the same for every record."""
+    """Equation 12 when all rows are equally similar: the Horvitz-Thompson estimate, the same for every record.
+
+    centred: of the outcomes less their mean, which is then added.
+    """
 
     propensity: ImputedLogistic = ImputedLogistic()
+    centred: bool = False
 
     def estimate(self, study: Study, seed: int = 0, progress: Progress | bool | None = None) -> dict[str, Answer]:
         taken = np.stack([self.propensity.fit(table, seed=seed).taken for table in Encoded.of(study).tables()])
-        weighted = study.outcomes / taken
+        mean = study.outcomes.mean(axis=1, keepdims=True) * self.centred
+        weighted = (study.outcomes - mean) / taken
         arms = [np.where(study.treated == arm, weighted, 0.0).mean(axis=1) for arm in (False, True)]
-        prices = np.stack(arms, axis=1)[:, None, :]
+        prices = (np.stack(arms, axis=1) + mean)[:, None, :]
         return {"": Answer.of_prices(np.broadcast_to(prices, (len(prices), study.rows, len(arms))))}

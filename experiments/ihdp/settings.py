@@ -69,7 +69,9 @@ SIMILARITY, CONDITIONAL = "SPVAE as printed", "CPVAE as printed"
 FIXED = PRINTED_NOISE
 READINGS: dict[str, Method] = {
     "equal weights over all rows": EqualWeights(),
+    "equal weights over all rows, centred outcomes": EqualWeights(centred=True),
     f"{SIMILARITY}, eq 12 over all rows": paper_spvae(),
+    f"{SIMILARITY}, eq 12 over all rows, centred outcomes": paper_spvae(centred=True),
     f"{SIMILARITY}, eq 12 over all rows, fixed noise": paper_spvae(noise=FIXED),
     f"{SIMILARITY}, eq 12 over a fifth": paper_spvae(over_all=False),
     f"{CONDITIONAL}, all rows, standardised rewards": paper_cpvae(rewards="standardised", noise=None),
