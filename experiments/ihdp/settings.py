@@ -145,7 +145,7 @@ HYPER = (
     HyperParameters(5, 2, 5, 0.1207),
 )
 HYPER_ENTRIES = tuple(
-    Entry(sizes.name, paper_spvae(paper_sizes(sizes.latent, sizes.summary), sizes.batch), 100, "paper")
+    Entry(sizes.name, paper_spvae(paper_sizes(sizes.latent, sizes.summary), sizes.batch, centred=True), 100, "paper")
     for sizes in HYPER
 )
 
