@@ -129,7 +129,19 @@ def test_json_has_the_documented_keys(run, folder):
     found = facts_of(run, "--below", -1, "--confidence", 0.9)
     assert list(found) == [
         *("model", "log", "strategies", "rows", "reward", "minimize", "actions", "bottom_line", "best_constant"),
-        *("rounding", "notes", "propensity", "prices", "confidence", "interval", "below", "worst_share", "headline"),
+        *(
+            "rounding",
+            "groups",
+            "censoring",
+            "notes",
+            "propensity",
+            "prices",
+            "confidence",
+            "interval",
+            "below",
+            "worst_share",
+            "headline",
+        ),
         *("policies", "differences"),
     ]
     settings = {"rows": 120, "confidence": 0.9, "below": -1, "headline": "self-normalised dr"}
@@ -143,7 +155,7 @@ def test_json_has_the_documented_keys(run, folder):
     tail = found["policies"][2]
     assert list(tail) == [
         *("name", "kind", "alike", "value", "over_constant", "gain", "tail_share", "worst_mean", "estimates"),
-        *("at_worst", "effective_sample_size", "referred", "diagnosis"),
+        *("at_worst", "effective_sample_size", "effective_groups", "referred", "diagnosis"),
     ]
     assert [one["estimator"] for one in tail["estimates"]] == [one.name for one in EVERY_ESTIMATOR]
     assert list(tail["gain"]) == ["value", "error", "low", "high"]
