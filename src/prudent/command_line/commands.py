@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that `--help` is fast: each command imports w
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -302,6 +302,18 @@ def options_of_all_commands(
     debugging.on |= debug
 
 
+def _log_options(given: dict[str, Any]) -> Any:
+    """How the log is read, of the options of a command."""
+    from prudent.command_line.log_options import LogOptions
+    from prudent.table import Part, TextFormat
+
+    roles = {name: given[name] for name in ("action", "reward", "propensity", "group", "censored", "minimize")}
+    several = {name: tuple(given[name] or ()) for name in ("ignore", "kind", "missing", "not_missing")}
+    written = TextFormat(given["sep"], given["decimal"], given["encoding"])
+    part = Part(given["table_name"], given["query"], given["sheet"])
+    return LogOptions(given["log"], kinds_file=given["kinds"], written=written, part=part, **roles, **several)
+
+
 @app.command()
 def inspect(
     log: Table,
@@ -326,16 +338,8 @@ def inspect(
 ) -> None:
     """Show what is in a table: kinds, gaps, actions, overlap, problems."""
     from prudent.command_line.inspecting import inspect_table
-    from prudent.command_line.log_options import LogOptions
-    from prudent.table import Part, TextFormat
 
-    options = LogOptions(
-        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
-        group=group,
-        censored=censored,
-        part=Part(table_name, query, sheet),
-    )
+    options = _log_options(locals())
     inspect_table(options, json)
 
 
@@ -418,16 +422,8 @@ def fit(
 ) -> None:
     """Learn a model from logged decisions and save it."""
     from prudent.command_line.fitting import ModelOptions, Places, fit_model
-    from prudent.command_line.log_options import LogOptions
-    from prudent.table import Part, TextFormat
 
-    options = LogOptions(
-        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
-        group=group,
-        censored=censored,
-        part=Part(table_name, query, sheet),
-    )
+    options = _log_options(locals())
     settings = ModelOptions(
         *(model.value, members, rounds, seed, types, ordered, varying_noise),
         prices=None if prices is None else prices.value,
@@ -761,16 +757,8 @@ def compare(
     """
     from prudent.command_line.against_rivals import ComparisonOptions, compare_with_rivals
     from prudent.command_line.fitting import ModelOptions
-    from prudent.command_line.log_options import LogOptions
-    from prudent.table import Part, TextFormat
 
-    options = LogOptions(
-        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
-        group=group,
-        censored=censored,
-        part=Part(table_name, query, sheet),
-    )
+    options = _log_options(locals())
     settings = ModelOptions(
         *(ModelName.causal.value, members, rounds, seed), preset=None if preset is None else preset.value
     )
@@ -826,16 +814,8 @@ def effects(
 ) -> None:
     """Estimate what one action does compared with another: on average, by group, for every row. Needs no model."""
     from prudent.command_line.comparing import EffectOptions, compare_actions
-    from prudent.command_line.log_options import LogOptions
-    from prudent.table import Part, TextFormat
 
-    options = LogOptions(
-        *(log, action, reward, propensity, minimize, tuple(ignore or ()), tuple(kind or ()), kinds),
-        *(tuple(missing or ()), TextFormat(sep, decimal, encoding), tuple(not_missing or ())),
-        group=group,
-        censored=censored,
-        part=Part(table_name, query, sheet),
-    )
+    options = _log_options(locals())
     compared = EffectOptions(treated, control, tuple(by or ()), bins, confidence, seed)
     compare_actions(options, compared, out, tuple(keep or ()), json)
 
