@@ -307,11 +307,12 @@ def _log_options(given: dict[str, Any]) -> Any:
     from prudent.command_line.log_options import LogOptions
     from prudent.table import Part, TextFormat
 
-    roles = {name: given[name] for name in ("action", "reward", "propensity", "group", "censored", "minimize")}
-    several = {name: tuple(given[name] or ()) for name in ("ignore", "kind", "missing", "not_missing")}
+    roles = ("action", "reward", "propensity", "group", "censored", "minimize")
+    options: dict[str, Any] = {name: given[name] for name in roles}
+    options |= {name: tuple(given[name] or ()) for name in ("ignore", "kind", "missing", "not_missing")}
     written = TextFormat(given["sep"], given["decimal"], given["encoding"])
     part = Part(given["table_name"], given["query"], given["sheet"])
-    return LogOptions(given["log"], kinds_file=given["kinds"], written=written, part=part, **roles, **several)
+    return LogOptions(given["log"], kinds_file=given["kinds"], written=written, part=part, **options)
 
 
 @app.command()
