@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prudent.errors import InputProblem
-from prudent.table import Column, Log, Schema, parse_kind
+from prudent.table import Column, Log, Schema, parse_kind, read_table
 
 
 def only(cells: list, kind: Any = None, **settings: Any) -> tuple[Column, tuple[str, ...]]:
@@ -215,3 +215,16 @@ def test_all_odd_cells_of_new_cases_are_named_at_once():
     ) as problem:
         schema.encode({"age": ["old", "40"], "seen": ["2024-01-01", "soon"]})
     assert "--missing" not in str(problem.value)
+
+
+def test_decimal_commas_that_a_model_does_not_know_are_named_with_their_option(tmp_path):
+    plain = {"age": [31.5, 54.25, 47.0, 39.75], "dose": ["a", "b", "a", "b"], "y": [1.0, 0.0, 1.0, 0.5]}
+    schema = Log.from_frame(plain, action="dose", reward="y", kinds={"age": "real"}).schema
+    (tmp_path / "cases.csv").write_text("age;ward\n31,5;x\n54,25;y\n")
+    with pytest.raises(InputProblem, match=r"--decimal ,"):
+        schema.encode(read_table(tmp_path / "cases.csv"))
+    known = schema.encode(read_table(tmp_path / "cases.csv", decimal=","))
+    np.testing.assert_array_equal(known.observed, True)
+    with pytest.raises(InputProblem, match=r"31 old") as problem:
+        schema.encode({"age": ["31 old", "54.25"]})
+    assert "--decimal" not in str(problem.value)

@@ -9,6 +9,7 @@ import polars as pl
 
 from prudent.errors import InputProblem
 from prudent.table.cells import row_name
+from prudent.table.number_texts import COMMA, numbers_from_text
 
 MOST_DECLARED = 5
 """Up to this many different odd values are proposed as gaps; a column with more is proposed as categorical."""
@@ -73,10 +74,18 @@ class OddCellsFound:
         else:
             lines = "".join(f"\n  {description}" for description in descriptions)
             text = f"{len(descriptions)} columns hold cells that cannot be read:{lines}\n"
+        if self._have_decimal_commas:
+            return f"{text}if these are decimal commas, add --decimal , (decimal=','); if not, correct such cells."
         if not self.options:
             return f"{text}correct such cells or leave them empty."
         pasted = shlex.join(part for option in self.options for part in option)
         return f"{text}correct or empty such cells, or add {pasted}{self._other_ways()}."
+
+    @property
+    def _have_decimal_commas(self) -> bool:
+        """Whether all of them are numbers once their commas are decimal points."""
+        values = pl.Series([value for odd in self.columns for value in odd.values], dtype=pl.String)
+        return bool(numbers_from_text(values, COMMA).is_not_null().all() and values.str.contains(",").all())
 
     def _other_ways(self) -> str:
         labels = [
