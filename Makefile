@@ -24,8 +24,8 @@ type: .venv/dev
 docs: .venv/dev
 	$(BIN)/python -m docs.case
 	$(BIN)/python -m docs.build
-	$(BIN)/python -m docs.reference
-	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/python -m docs.site
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_site.py tests/test_tutorial.py
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.speed
