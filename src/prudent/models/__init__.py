@@ -13,6 +13,7 @@ from prudent.models.fit_report import FitReport as FitReport
 from prudent.models.fitted import Fitted as Fitted
 from prudent.models.fitting import fit_many as fit_many
 from prudent.models.folder import SavedColumns as SavedColumns
+from prudent.models.folder import read_description as read_description
 from prudent.models.folder import require_model_folder as require_model_folder
 from prudent.models.folder import saved_columns as saved_columns
 from prudent.models.loading import load as load

@@ -93,6 +93,11 @@ def read_files(folder: Path) -> SavedFiles:
     raise AssertionError
 
 
+def read_description(folder: Path) -> bytes:
+    """`model.json` as it is; an InputProblem where there is none."""
+    return _content(folder).data
+
+
 class _Content(NamedTuple):
     """The bytes of `model.json`; `state` changes whenever the file is replaced, be it by the same bytes."""
 
