@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -20,9 +21,10 @@ import pytest
 
 from prudent import InputProblem
 from prudent.journal import Entry, Journal
+from prudent.journal.migrations import STEPS
 
 MODEL = "5e" * 32
-TABLES = ("prudent_journal_entries", "prudent_journal")
+TABLES = ("prudent_journal_corrections", "prudent_journal_entries", "prudent_journal")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -84,9 +86,50 @@ def test_action_and_outcome_come_later_once(place: str):
         for bad in (float("nan"), "good", None):
             with pytest.raises(InputProblem):
                 journal.turned_out(one.id, bad)  # pyright: ignore[reportArgumentType]
-        found = {each.entry.id: each for each in journal.recorded()}
+        found, corrections = {each.entry.id: each for each in journal.recorded()}, journal.corrections()
+    assert corrections == []
     assert (found[one.id].took, found[one.id].took_at, found[one.id].reward) == ("low", seen, -1.5)
     assert (found[other.id].took_at, found[other.id].reward_at) == (None, None)
+
+
+def test_a_correction_replaces_and_keeps_what_was(place: str):
+    with Journal.open(place) as journal:
+        one = entry()
+        journal.record([one])
+        journal.took(one.id, 1, datetime(2024, 4, 1, tzinfo=UTC))
+        journal.took(one.id, "1.0")  # the same action
+        journal.took(one.id, 2, correct=True)
+        journal.turned_out(one.id, 0.5, correct=True)
+        journal.turned_out(one.id, 0.75, correct=True)
+        (found,), replaced = journal.recorded(), journal.corrections()
+    assert (found.took, found.reward) == (2, 0.75)
+    assert [(each.id, each.what, each.value) for each in replaced] == [(one.id, "took", 1), (one.id, "reward", 0.5)]
+    assert replaced[0].value_at == datetime(2024, 4, 1, tzinfo=UTC)
+
+
+def _make_version_1(place: str) -> None:
+    row = ("a" * 32, "2024-03-01T12:00:00.000000+00:00", MODEL, '{"age": 54}', '{"action": "high"}', 0.5, "api")
+    cells = ", ".join(map(repr, (*row, '"low"', row[1])))
+    insert = f"INSERT INTO prudent_journal_entries VALUES ({cells}, NULL, NULL)"
+    if place.startswith("postgresql"):
+        with psycopg.connect(place) as server:
+            for statement in (*STEPS[0], insert, "UPDATE prudent_journal SET version = 1"):
+                server.execute(statement)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return
+    with closing(sqlite3.connect(place)) as file:
+        file.executescript(";".join((*STEPS[0], insert, "UPDATE prudent_journal SET version = 1")))
+
+
+def test_a_journal_of_version_1_is_read_and_continued(place: str):
+    _make_version_1(place)
+    with Journal.open(place) as journal:
+        journal.took("a" * 32, "high", correct=True)
+        journal.record([entry()])
+        found, replaced = journal.recorded(), journal.corrections()
+    assert (found[0].entry.id, found[0].entry.case, found[0].took) == ("a" * 32, {"age": 54}, "high")
+    assert [each.value for each in replaced] == ["low"]
+    with Journal.open(place) as journal:
+        assert len(journal.recorded()) == 2
 
 
 def test_the_same_entry_twice_is_one_and_another_of_the_same_id_is_refused(place: str):

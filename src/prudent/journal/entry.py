@@ -70,3 +70,14 @@ class Recorded:
     took_at: datetime | None = None
     reward: float | None = None
     reward_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Correction:
+    """An action taken ("took") or an outcome ("reward") that was replaced by another later on."""
+
+    id: str
+    what: str
+    value: Any
+    value_at: datetime
+    replaced_at: datetime

@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, NamedTuple, Self, final
 
 from prudent.errors import InputProblem, is_number
 from prudent.journal.cells import from_json, moment_text, to_json, value_from_json, value_to_json
-from prudent.journal.entry import Entry, Recorded
+from prudent.journal.entry import Correction, Entry, Recorded
 from prudent.journal.migrations import prepare
 from prudent.journal.postgresql_store import PostgresqlStore
 from prudent.journal.sqlite_store import SqliteStore
@@ -71,32 +71,54 @@ class Journal:
                     f"INSERT INTO prudent_journal_entries ({_GIVEN}) VALUES ({places}) ON CONFLICT DO NOTHING", *new
                 )
 
-    def took(self, id: str, action: object, at: datetime | None = None) -> None:
-        """Add the action that was taken. at: when; default: now."""
+    def took(self, id: str, action: object, at: datetime | None = None, correct: bool = False) -> None:
+        """Add the action that was taken. at: when; default: now.
+
+        The same action again changes nothing. Another one is refused, since a mistaken id looks just like that, unless
+        correct=True: then it replaces the first, which is kept among the `corrections`.
+        """
         if action is None:
             raise InputProblem("The action that was taken must be a label or a number. Got None instead.")
-        self._add(id, "took", value_to_json("action", action), at, lambda one, other: _label(one) == _label(other))
+        self._add(id, _Later("took", value_to_json("action", action), moment_text(at)), correct)
 
-    def turned_out(self, id: str, reward: float, at: datetime | None = None) -> None:
-        """Add the outcome, in the units of the log's reward. at: when it was seen; default: now."""
+    def turned_out(self, id: str, reward: float, at: datetime | None = None, correct: bool = False) -> None:
+        """Add the outcome, in the units of the log's reward. at: when it was seen; default: now. The same as in `took`
+        holds for a second one."""
         reward = float(reward) if isinstance(reward, bool) else reward
         if not is_number(reward):
             raise InputProblem(f"An outcome must be a finite number. Got {reward!r} instead.")
-        self._add(id, "reward", float(reward), at, lambda one, other: one == other)
+        self._add(id, _Later("reward", float(reward), moment_text(at)), correct)
 
-    def _add(self, id: str, what: str, value: Any, at: datetime | None, same: Any) -> None:
-        moment = moment_text(at)
+    def _add(self, id: str, later: "_Later", correct: bool) -> None:
+        what = later.what
         with self._store.transaction() as session:
-            sql = f"SELECT {what} FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
+            sql = f"SELECT {what}, {what}_at FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
             found = session.rows(sql, (id,))
             if not found:
                 raise InputProblem(f"The journal '{self._place}' has no advice with the id {id!r:.80}; check the id.")
-            known = found[0][0]
-            if known is None:
-                sql = f"UPDATE prudent_journal_entries SET {what} = ?, {what}_at = ? WHERE id = ?"
-                session.change(sql, (value, moment, id))
-            elif not same(known, value):
-                raise InputProblem(f"The advice {id} has another {what} already, {known}; {value} is not recorded.")
+            before = _Later(what, *found[0])
+            if before.value is not None and before.same(later):
+                return
+            if before.value is not None and not correct:
+                raise InputProblem(
+                    f"The {before.words} of advice {id} is {before.shown} already, and not {later.shown}; check the "
+                    f"id, or correct what was recorded with correct=True."
+                )
+            if before.value is not None:
+                sql = "INSERT INTO prudent_journal_corrections VALUES (?, ?, ?, ?, ?)"
+                session.change(sql, (id, what, before.stored, before.at, moment_text(None)))
+            sql = f"UPDATE prudent_journal_entries SET {what} = ?, {what}_at = ? WHERE id = ?"
+            session.change(sql, (later.value, later.at, id))
+
+    def corrections(self) -> list[Correction]:
+        """What was replaced, in the order in which that was done."""
+        sql = "SELECT id, what, value, value_at, replaced_at FROM prudent_journal_corrections ORDER BY replaced_at"
+        with self._store.transaction(write=False) as session:
+            rows = session.rows(sql)
+        return [
+            Correction(id, what, value_from_json(value), datetime.fromisoformat(at), datetime.fromisoformat(replaced))
+            for id, what, value, at, replaced in rows
+        ]
 
     def recorded(self, model: str | None = None) -> list[Recorded]:
         """All entries in the order of time, with what became known of them. model: only those of one model."""
@@ -135,5 +157,27 @@ def _recorded(row: tuple[Any, ...]) -> Recorded:
     return Recorded(entry, None if took is None else value_from_json(took), moments[0], reward, moments[1])
 
 
-def _label(stored: str) -> str:
-    return label_text(value_from_json(stored))
+class _Later(NamedTuple):
+    """What became known later, as it stands in the table: an action as JSON, a reward as a number."""
+
+    what: str
+    value: Any
+    at: str | None
+
+    @property
+    def words(self) -> str:
+        return {"took": "action taken", "reward": "outcome"}[self.what]
+
+    @property
+    def stored(self) -> str:
+        return self.value if self.what == "took" else value_to_json(self.what, self.value)
+
+    @property
+    def shown(self) -> str:
+        return repr(value_from_json(self.stored))
+
+    def same(self, other: "_Later") -> bool:
+        """1, 1.0 and "1" are one action."""
+        if self.what == "took":
+            return label_text(value_from_json(self.value)) == label_text(value_from_json(other.value))
+        return self.value == other.value

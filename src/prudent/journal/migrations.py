@@ -26,6 +26,16 @@ STEPS: tuple[tuple[str, ...], ...] = (
             reward_at TEXT
         )""",
     ),
+    (
+        """CREATE TABLE prudent_journal_corrections (
+            id TEXT NOT NULL REFERENCES prudent_journal_entries (id),
+            what TEXT NOT NULL,
+            value TEXT NOT NULL,
+            value_at TEXT NOT NULL,
+            replaced_at TEXT NOT NULL
+        )""",
+        "CREATE INDEX prudent_journal_by_model ON prudent_journal_entries (model, at)",
+    ),
 )
 """What leads from version 0, which is nothing, to 1, from 1 to 2, and so on."""
 VERSION = len(STEPS)
