@@ -20,11 +20,10 @@ import psycopg
 import pytest
 
 from prudent import InputProblem
-from prudent.journal import Entry, Journal
+from prudent.journal import TABLES, Entry, Journal
 from prudent.journal.migrations import STEPS
 
 MODEL = "5e" * 32
-TABLES = ("prudent_journal_corrections", "prudent_journal_entries", "prudent_journal")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

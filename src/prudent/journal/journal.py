@@ -120,12 +120,16 @@ class Journal:
             for id, what, value, at, replaced in rows
         ]
 
-    def recorded(self, model: str | None = None) -> list[Recorded]:
-        """All entries in the order of time, with what became known of them. model: only those of one model."""
-        sql = f"SELECT {_GIVEN}, {_LATER} FROM prudent_journal_entries"
-        where = ("", ()) if model is None else (" WHERE model = ?", (model,))
+    def recorded(
+        self, model: str | None = None, since: datetime | None = None, before: datetime | None = None
+    ) -> list[Recorded]:
+        """Entries in the order of time, with what became known of them. model: only those of one model."""
+        limits = {"model =": model, "at >=": since and moment_text(since), "at <": before and moment_text(before)}
+        given = {test: value for test, value in limits.items() if value is not None}
+        where = " AND ".join(f"{test} ?" for test in given) or "1 = 1"
+        sql = f"SELECT {_GIVEN}, {_LATER} FROM prudent_journal_entries WHERE {where} ORDER BY at, id"
         with self._store.transaction(write=False) as session:
-            rows = session.rows(f"{sql}{where[0]} ORDER BY at, id", where[1])
+            rows = session.rows(sql, tuple(given.values()))
         return [_recorded(row) for row in rows]
 
     def _known(self, session: Session, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:

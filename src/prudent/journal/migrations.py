@@ -39,6 +39,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
 )
 """What leads from version 0, which is nothing, to 1, from 1 to 2, and so on."""
 VERSION = len(STEPS)
+TABLES = ("prudent_journal_corrections", "prudent_journal_entries", _VERSION_TABLE)
 
 
 def prepare(store: Store, place: str, must_exist: bool) -> None:

@@ -16,6 +16,7 @@ from prudent.models.folder import SavedColumns as SavedColumns
 from prudent.models.folder import read_description as read_description
 from prudent.models.folder import require_model_folder as require_model_folder
 from prudent.models.folder import saved_columns as saved_columns
+from prudent.models.folder import saved_direction as saved_direction
 from prudent.models.loading import load as load
 from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions

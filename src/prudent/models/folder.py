@@ -178,5 +178,13 @@ def saved_columns(folder: Path) -> SavedColumns | None:
         return None
 
 
+def saved_direction(folder: Path) -> bool:
+    """Whether lower rewards are better to the model in a folder; False where that cannot be told."""
+    try:
+        return json.loads((folder / DESCRIPTION).read_bytes()).get("minimize") is True
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
+
+
 def damaged(path: Path, why: str) -> InputProblem:
     return InputProblem(f"The model is damaged at '{path}': {why}. Fit it again, or restore the folder from a copy.")
