@@ -19,6 +19,10 @@ app = typer.Typer(
 )
 
 
+DRIFTED = 3
+"""The exit code of `prudent journal watch --fail-on-drift`."""
+
+
 @dataclass
 class Debugging:
     """Whether to show tracebacks."""
@@ -926,3 +930,35 @@ def export(
 
     options = ExportOptions(as_advised, assume_followed, with_censored, tuple(keep or ()))
     export_journal(journal, Destination.of(out, out_table, replace), model, options, Window.of(since, before))
+
+
+@journal.command()
+def watch(
+    journal: JournalPlace,
+    model: ModelFolder,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY",
+            help="Look at advice from this day on (or moment, in UTC), and compare advice and errors of prediction "
+            "with those before. Default: all of it, the later half with the earlier.",
+        ),
+    ] = None,
+    risk: Annotated[
+        float,
+        typer.Option(metavar="P", help="How likely any false alarm may be, over all comparisons of one run."),
+    ] = 0.05,
+    fail_on_drift: Annotated[
+        bool, typer.Option("--fail-on-drift", help="End with exit code 3 if something has drifted.")
+    ] = False,
+    json: JsonFile = None,
+) -> None:
+    """Say whether cases, gaps, advice or outcomes have drifted from what the model has learnt.
+
+    Every column's values and gaps are tested against the model's log, outcomes against predictions, and all tests are
+    corrected for their number.
+    """
+    from prudent.command_line.watching import watch_journal
+
+    if watch_journal(journal, model, risk, since, json) and fail_on_drift:
+        raise typer.Exit(DRIFTED)

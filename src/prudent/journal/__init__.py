@@ -1,5 +1,8 @@
 """The decision journal: what was advised, what was done and how it turned out, ready to be learnt from."""
 
+from prudent.journal.drift import Drift as Drift
+from prudent.journal.drift import WatchOptions as WatchOptions
+from prudent.journal.drift import watch as watch
 from prudent.journal.entry import Correction as Correction
 from prudent.journal.entry import Entry as Entry
 from prudent.journal.entry import Recorded as Recorded

@@ -24,6 +24,8 @@ from prudent.models.partial_vae import FeatureLoss as FeatureLoss
 from prudent.models.partial_vae import PartialVAE as PartialVAE
 from prudent.models.presets import PRESETS as PRESETS
 from prudent.models.presets import PRINTED_NOISE as PRINTED_NOISE
+from prudent.models.reference import ColumnCounts as ColumnCounts
+from prudent.models.reference import Reference as Reference
 from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE
