@@ -19,6 +19,10 @@ app = typer.Typer(
 )
 
 
+DRIFTED = 3
+"""The exit code of `prudent journal watch --fail-on-drift`."""
+
+
 @dataclass
 class Debugging:
     """Whether to show tracebacks."""
@@ -86,6 +90,13 @@ def _place(text: str) -> Place:
     from prudent.table import Place
 
     return Place.of(text)
+
+
+def _place_as_it_is(text: str) -> Place:
+    """The same without the name of a table."""
+    from prudent.table import Place
+
+    return Place(text)
 
 
 PLACES = (
@@ -837,3 +848,117 @@ def demo(
     from prudent.command_line.demonstrating import demonstrate
 
     demonstrate(rows, out, seed, quick)
+
+
+journal = typer.Typer(
+    help="What was advised, what was done and how it turned out: a new log of it, and whether it has drifted.",
+    no_args_is_help=True,
+)
+app.add_typer(journal, name="journal")
+JournalPlace = Annotated[
+    Place,
+    typer.Argument(
+        metavar="JOURNAL",
+        parser=_place_as_it_is,
+        help="The journal that 'prudent serve' writes: a SQLite file, or postgresql://user@host/database.",
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option(metavar="DAY", help="Only advice from this day on (or moment, in UTC), as 2026-03-01.")
+]
+Before = Annotated[
+    str | None, typer.Option(metavar="DAY", help="Only advice before this day; give outcomes time to become known.")
+]
+
+
+@journal.command()
+def export(
+    journal: JournalPlace,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write: .csv, .tsv, .parquet, .pq or .xlsx, or a database with --out-table; '-' prints csv.",
+        ),
+    ],
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Only advice of the model in this folder; its names of action and reward."),
+    ] = None,
+    as_advised: Annotated[
+        bool,
+        typer.Option(
+            "--as-advised",
+            help="Write the action that was advised instead of the one taken: its propensity is known even where "
+            "clinicians deviated, and rewards are those of giving this advice (intention to treat).",
+        ),
+    ] = False,
+    assume_followed: Annotated[
+        bool,
+        typer.Option("--assume-followed", help="Where no action was recorded, the advice was followed."),
+    ] = False,
+    with_censored: Annotated[
+        bool,
+        typer.Option(
+            "--with-censored",
+            help="Also write decisions whose outcome is not known, with a column 'censored' that is 1 for them.",
+        ),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="Also write this: id, at, model, source, advised, followed, took_at or reward_at. Repeatable.",
+        ),
+    ] = None,
+    since: Since = None,
+    before: Before = None,
+    out_table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The new table for the log, where --out is a database.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace --out-table if the database already has it.")
+    ] = False,
+) -> None:
+    """Write a new log: the cases, the action taken, the outcome, and the action's propensity where it is known.
+
+    By default only decisions whose action and outcome are known.
+    """
+    from prudent.command_line.destination import Destination
+    from prudent.command_line.exporting import Window, export_journal
+    from prudent.journal import ExportOptions
+
+    options = ExportOptions(as_advised, assume_followed, with_censored, tuple(keep or ()))
+    export_journal(journal, Destination.of(out, out_table, replace), model, options, Window.of(since, before))
+
+
+@journal.command()
+def watch(
+    journal: JournalPlace,
+    model: ModelFolder,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY",
+            help="Look at advice from this day on (or moment, in UTC), and compare advice and errors of prediction "
+            "with those before. Default: all of it, the later half with the earlier.",
+        ),
+    ] = None,
+    risk: Annotated[
+        float,
+        typer.Option(metavar="P", help="How likely any false alarm may be, over all comparisons of one run."),
+    ] = 0.05,
+    fail_on_drift: Annotated[
+        bool, typer.Option("--fail-on-drift", help="End with exit code 3 if something has drifted.")
+    ] = False,
+    json: JsonFile = None,
+) -> None:
+    """Say whether cases, gaps, advice or outcomes have drifted from what the model has learnt.
+
+    Every column's values and gaps are tested against the model's log, outcomes against predictions, and all tests are
+    corrected for their number.
+    """
+    from prudent.command_line.watching import watch_journal
+
+    if watch_journal(journal, model, risk, since, json) and fail_on_drift:
+        raise typer.Exit(DRIFTED)

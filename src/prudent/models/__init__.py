@@ -13,8 +13,10 @@ from prudent.models.fit_report import FitReport as FitReport
 from prudent.models.fitted import Fitted as Fitted
 from prudent.models.fitting import fit_many as fit_many
 from prudent.models.folder import SavedColumns as SavedColumns
+from prudent.models.folder import read_description as read_description
 from prudent.models.folder import require_model_folder as require_model_folder
 from prudent.models.folder import saved_columns as saved_columns
+from prudent.models.folder import saved_direction as saved_direction
 from prudent.models.loading import load as load
 from prudent.models.log_alignment import align_log as align_log
 from prudent.models.log_alignment import require_same_actions as require_same_actions
@@ -22,6 +24,8 @@ from prudent.models.partial_vae import FeatureLoss as FeatureLoss
 from prudent.models.partial_vae import PartialVAE as PartialVAE
 from prudent.models.presets import PRESETS as PRESETS
 from prudent.models.presets import PRINTED_NOISE as PRINTED_NOISE
+from prudent.models.reference import ColumnCounts as ColumnCounts
+from prudent.models.reference import Reference as Reference
 from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE

@@ -10,6 +10,7 @@ import numpy as np
 from prudent.decide import MaximumExpectedReward, Model, Policy, Search, Strategy, Support
 from prudent.errors import InputProblem, require
 from prudent.models.fit_report import FitReport
+from prudent.models.reference import Reference
 from prudent.models.storage import settings_to_json, write_folder
 from prudent.propensity import LoggingPolicy
 from prudent.show import model_fragment, plain_types
@@ -42,6 +43,8 @@ class Fitted:
     of seven digits, in which a model computes, could not tell actions apart there."""
     groups: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of the rows it was fitted on, such as their patients, sorted; hashes, see `Log.groups`."""
+    reference: Reference | None = None
+    """What the cases looked like that it was fitted on, so that drift of later ones can be seen."""
 
     @classmethod
     def of(
@@ -52,7 +55,7 @@ class Fitted:
         if logged is not None:
             report = replace(report, notes=(*report.notes, *logged.overlap(log).verdicts))
         facts = log.schema, log.action_labels, log.minimize, report, log.roles, np.sort(log.fingerprints())
-        return cls(model, settings, *facts, logged, origin, _named_groups(log))
+        return cls(model, settings, *facts, logged, origin, _named_groups(log), Reference.of(log))
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -141,6 +144,7 @@ class Fitted:
             "origin": self.origin,
             "report": asdict(self.report),
             "roles": asdict(self.roles),
+            "reference": None if self.reference is None else asdict(self.reference),
         }
         write_folder(path, description, self.model, self.fingerprints, self.logging_policy, self.groups)
 

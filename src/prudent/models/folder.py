@@ -93,6 +93,11 @@ def read_files(folder: Path) -> SavedFiles:
     raise AssertionError
 
 
+def read_description(folder: Path) -> bytes:
+    """`model.json` as it is; an InputProblem where there is none."""
+    return _content(folder).data
+
+
 class _Content(NamedTuple):
     """The bytes of `model.json`; `state` changes whenever the file is replaced, be it by the same bytes."""
 
@@ -171,6 +176,14 @@ def saved_columns(folder: Path) -> SavedColumns | None:
         return SavedColumns(names, str(description["roles"]["action"]), str(description["roles"]["reward"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def saved_direction(folder: Path) -> bool:
+    """Whether lower rewards are better to the model in a folder; False where that cannot be told."""
+    try:
+        return json.loads((folder / DESCRIPTION).read_bytes()).get("minimize") is True
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
 
 
 def damaged(path: Path, why: str) -> InputProblem:

@@ -13,6 +13,7 @@ from prudent.models.conditional import CPVAE
 from prudent.models.fit_report import FitReport
 from prudent.models.fitted import Fitted
 from prudent.models.folder import DESCRIPTION, damaged, read_files
+from prudent.models.reference import Reference
 from prudent.models.settings import Sizes
 from prudent.models.similarity import SPVAE
 from prudent.models.storage import filled
@@ -41,6 +42,9 @@ def load(path: str | PathLike[str]) -> Fitted:
         if not is_number(origin):
             raise ValueError("what rewards are measured from")
         roles = _roles(description["roles"])
+        # a model that was saved before these counts were kept has none
+        counts = description.get("reference")
+        reference = None if counts is None else Reference.from_json(counts, schema)
         # shapes only: settings with absurd sizes must not allocate memory
         blank = eqx.filter_eval_shape(settings.blank, schema, len(labels))
     except InputProblem as problem:
@@ -53,7 +57,7 @@ def load(path: str | PathLike[str]) -> Fitted:
     except (KeyError, ValueError) as problem:
         raise damaged(saved.arrays_file, f"{problem} does not fit the model") from problem
     facts = settings, schema, labels, minimize, report, roles, found.seen, logging_policy
-    return Fitted(found.model, *facts, float(origin), found.groups)
+    return Fitted(found.model, *facts, float(origin), found.groups, reference)
 
 
 def _labels(stored: Any) -> tuple[ActionLabel, ...]:

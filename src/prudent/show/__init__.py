@@ -7,6 +7,8 @@ from prudent.show.advice import advice_text as advice_text
 from prudent.show.advice import case_text as case_text
 from prudent.show.console import PlainConsole as PlainConsole
 from prudent.show.console import printable as printable
+from prudent.show.drift import drift_sections as drift_sections
+from prudent.show.drift import drift_text as drift_text
 from prudent.show.evaluation.bottom_line import bottom_line_sentence as bottom_line_sentence
 from prudent.show.evaluation.columns import columns_picture as columns_picture
 from prudent.show.evaluation.columns import columns_section as columns_section

@@ -48,6 +48,7 @@ from prudent.table.sources.database import Database as Database
 from prudent.table.sources.kinds import database_of as database_of
 from prudent.table.sources.part import Part as Part
 from prudent.table.sources.place import Place as Place
+from prudent.table.sources.postgresql import PostgreSQL as PostgreSQL
 from prudent.table.sources.text import TextFormat as TextFormat
 from prudent.table.sources.workbook import require_workbooks as require_workbooks
 from prudent.table.sources.workbook import workbook_bytes as workbook_bytes

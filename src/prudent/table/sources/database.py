@@ -53,7 +53,7 @@ class Database(ABC):
         """A new table with these rows. table: as it is called in SQL."""
 
     def read(self, place: Place, part: Part) -> tuple[pl.DataFrame, list[str]]:
-        with self._said_of(place, part.query), self.reading(place) as connection:
+        with self.said_of(place, part.query), self.reading(place) as connection:
             if part.query is not None:
                 return self.select(connection, part.query), []
             tables = self.tables(connection)
@@ -64,13 +64,13 @@ class Database(ABC):
         """Refuse before the work begins what `write` would refuse after it."""
         self.failures()  # needs the library
         if place.path is None or place.path.exists():
-            with self._said_of(place), self.writing(place) as connection:
+            with self.said_of(place), self.writing(place) as connection:
                 self._existing(connection, place, name, replace)
 
     def write(self, place: Place, name: str, frame: pl.DataFrame, replace: bool) -> None:
         """Create a table. An existing one is replaced only if that is asked for; NaN becomes NULL."""
         frame = frame.with_columns(cells.fill_nan(None) for cells in frame if cells.dtype.is_float())
-        with self._said_of(place), self.writing(place) as connection:
+        with self.said_of(place), self.writing(place) as connection:
             existing = self._existing(connection, place, name, replace)
             if existing is not None:
                 connection.execute(f"DROP TABLE {existing}")
@@ -83,7 +83,7 @@ class Database(ABC):
         return same[0] if same else None
 
     @contextmanager
-    def _said_of(self, place: Place, query: str | None = None) -> Iterator[None]:
+    def said_of(self, place: Place, query: str | None = None) -> Iterator[None]:
         """One sentence of what the database says, without a password."""
         try:
             yield

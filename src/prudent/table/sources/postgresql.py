@@ -36,6 +36,17 @@ class PostgreSQL(Database):
     def failures(self) -> tuple[type[BaseException], ...]:
         return (_psycopg().Error,)
 
+    def lost(self) -> type[BaseException]:
+        """What is raised where the server cannot be reached, or hangs up."""
+        return _psycopg().OperationalError
+
+    @contextmanager
+    def lasting(self, place: Place) -> Iterator[Any]:
+        """A connection for many transactions, each of which says where it begins."""
+        with _connected(place) as connection:
+            connection.autocommit = True
+            yield connection
+
     @contextmanager
     def reading(self, place: Place) -> Iterator[Any]:
         with _connected(place) as connection:
