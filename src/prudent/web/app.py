@@ -6,13 +6,13 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from prudent.journal import Journal
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 
 import prudent
 from prudent.errors import InputProblem
+from prudent.journal import Journal
 from prudent.show import one_line
 from prudent.web.answering import Answering
 from prudent.web.api import api_router

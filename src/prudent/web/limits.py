@@ -1,4 +1,4 @@
-"""What one request may take: bytes, rows, seconds. Beyond it the answer is 408, 413, 503 or 504, never a server in need."""
+"""What one request may take: bytes, rows and seconds; beyond them the answer is 408, 413, 503 or 504."""
 
 import asyncio
 import time

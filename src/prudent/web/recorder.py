@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 
-from prudent.journal import Entry, Journal
-
 from prudent.decide import Advice
+from prudent.journal import Entry, Journal
 from prudent.web.service import Case, plain_cell
 
 

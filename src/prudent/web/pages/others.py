@@ -14,8 +14,8 @@ def table_page(steps: Sequence[tuple[str, str]], most_rows: int, most_megabytes:
     return htpy.article(".card")[
         htpy.h1["Advice for a table"],
         htpy.p[
-            "One case per row, with the columns that the model knows; empty cells are gaps. Back comes one row of advice "
-            f"per row, in order, as prudent recommend writes it.{kept}"
+            "One case per row, with the columns that the model knows; empty cells are gaps. You get one row of advice "
+            f"for each, in order, as prudent recommend writes it.{kept}"
         ],
         htpy.form("#upload", method="post", action="api/table", enctype="multipart/form-data")[
             htpy.div(".field")[
