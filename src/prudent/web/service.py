@@ -22,6 +22,8 @@ MOST_POLICIES = 64
 LARGEST_WHOLE = 2**63 - 1
 """Beyond it a whole number is a floating-point one, as in a table."""
 
+LARGEST_FLOAT = 10**308
+
 Cell = str | int | float | bool | None
 Case = Mapping[str, Cell]
 Allowed = Sequence[ActionLabel] | Sequence[Sequence[ActionLabel] | None] | None
@@ -67,6 +69,10 @@ class Service:
         """Advice for cases given as mappings of cells; a column that a case lacks is a gap."""
         if not cases:
             raise InputProblem("There is no case to recommend for; give at least one.")
+        for case in cases:
+            for name, cell in case.items():
+                _require_text(name)
+                _require_text(cell)
         names = self.fitted.schema.names
         frame = {name: [plain_cell(case.get(name)) for case in cases] for name in names}
         return self.recommend_table(frame, choice, _by_case(allowed, len(cases)), measure)
@@ -111,8 +117,17 @@ def plain_cell(cell: Cell) -> Cell:
     if isinstance(cell, float) and math.isnan(cell):
         return None
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) > LARGEST_WHOLE:
-        return float(cell) if abs(cell) < 10**300 else math.copysign(math.inf, cell)
+        return float(cell) if abs(cell) < LARGEST_FLOAT else math.inf if cell > 0 else -math.inf
     return cell
+
+
+def _require_text(cell: object) -> None:
+    """Half of a pair of UTF-16 is no text: no file, and no journal, could hold it."""
+    if isinstance(cell, str) and not cell.isascii():
+        try:
+            cell.encode()
+        except UnicodeEncodeError:
+            raise InputProblem(f"{cell!r:.80} of a case is no text: send it in UTF-8.") from None
 
 
 def _by_case(allowed: Allowed, cases: int) -> list[Sequence[ActionLabel] | None] | None:

@@ -50,8 +50,8 @@ def answer(
     return htpy.div(".answer", data_action=_action_words(case))[
         _head(case),
         _remarks(case, notes),
-        _against(case, before),
         _figures(case, confidence),
+        _against(case, before),
         htpy.figure(".scroll")[Markup(explanation_picture(case).bare_svg())],
         _measure(case),
         _mattered(case),

@@ -116,6 +116,8 @@ def _control(name: str, column: Mapping[str, Any], text: str, described: str | N
             placeholder=None if is_day else "not known",
             aria_describedby=described,
             autocomplete="off",
+            data_low=None if column["kind"] == "date" else f"{column['low']:.12g}",
+            data_high=None if column["kind"] == "date" else f"{column['high']:.12g}",
         )
     if len(levels) > MOST_IN_LIST:
         return [

@@ -37,6 +37,17 @@
       slider.setAttribute("aria-valuetext", `${names[step]}: ${sentences[step]}`);
     };
 
+    // a number in another unit is the commonest slip
+    const compare = (input) => {
+      const hint = byId(`${input.id}-hint`);
+      if (!hint || !input.dataset.low) return;
+      const number = input.value.trim() === "" ? NaN : Number(input.value.trim().replace(",", "."));
+      const outside = number < Number(input.dataset.low) || number > Number(input.dataset.high);
+      hint.dataset.plain ||= hint.textContent;
+      hint.textContent = outside ? `Outside the log: ${hint.dataset.plain}` : hint.dataset.plain;
+      hint.classList.toggle("outside", outside);
+    };
+
     const ask = async () => {
       clearTimeout(timer);
       if (running) running.abort();
@@ -74,6 +85,7 @@
     form.addEventListener("input", (event) => {
       if (event.target.type === "search") return;
       if (event.target === slider) say();
+      compare(event.target);
       soon();
     });
     form.addEventListener("submit", (event) => {
@@ -83,7 +95,10 @@
     form.addEventListener("reset", () => {
       before = "";
       setTimeout(() => {
-        for (const input of form.querySelectorAll(".field input, .field select")) input.value = "";
+        for (const input of form.querySelectorAll(".field input, .field select")) {
+          input.value = "";
+          compare(input);
+        }
         for (const box of form.querySelectorAll("input[type=checkbox]")) box.checked = false;
         say();
         ask();
