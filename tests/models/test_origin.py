@@ -6,7 +6,7 @@ import pytest
 from conftest import read, small_settings, visits
 
 import prudent
-from prudent.command_line.recommending import advice_table
+from prudent.decide import advice_table
 
 OFFSET = 1e7
 

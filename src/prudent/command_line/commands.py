@@ -833,6 +833,69 @@ def effects(
 
 
 @app.command()
+def serve(
+    model: ModelFolder,
+    host: Annotated[
+        str, typer.Option(metavar="NAME", help="The address to serve at. By default only this machine can ask.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=1, max=65535)] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file with the token that callers must send. Default: the environment variable PRUDENT_TOKEN, if "
+            "it is set. Needed with --host.",
+        ),
+    ] = None,
+    without_token: Annotated[
+        bool, typer.Option("--without-token", help="Serve everybody who can reach --host, for example behind a proxy.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name by which browsers reach this server. Repeatable."),
+    ] = None,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Record every advice in this SQLite file, or in postgresql://user@host/database, before it is given.",
+        ),
+    ] = None,
+    guarantee: Annotated[
+        Place | None,
+        typer.Option(
+            metavar="LOG",
+            parser=_place,
+            help="Add a lower bound on each reward, from decisions the model has not seen; answers take longer.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
+    ] = 0.95,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Serve https, with this certificate (PEM) and --key.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of --certificate.")] = None,
+    warm_up: Annotated[
+        bool, typer.Option("--warm-up/--no-warm-up", help="Compile everything before the first question is answered.")
+    ] = True,
+    most_rows: Annotated[int, typer.Option(metavar="N", min=1, help="The rows of an uploaded table.")] = 100_000,
+    most_megabytes: Annotated[int, typer.Option(metavar="N", min=1, help="The size of an uploaded table.")] = 64,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long one answer may take.")] = 30.0,
+) -> None:
+    """Answer in a web page and as a JSON API, on this machine only by default.
+
+    Needs the extra 'web': pip install 'prudent[web]'. Nothing is loaded from elsewhere, and nothing is sent there.
+    """
+    from prudent.command_line.serving import serve_model
+
+    limits = {"rows": most_rows, "table": most_megabytes * 2**20, "seconds": seconds}
+    places = {"token_file": token_file, "journal": journal, "guarantee": guarantee, "certificate": certificate}
+    options = {"hosts": tuple(allow_host or ()), "confidence": confidence, "warm_up": warm_up, "key": key}
+    serve_model(limits, model=model, host=host, port=port, without_token=without_token, **places, **options)
+
+
+@app.command()
 def demo(
     rows: Annotated[
         int, typer.Option(metavar="N", min=100, max=1_000_000, help="Logged decisions to simulate.")

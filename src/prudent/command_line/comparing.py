@@ -14,8 +14,8 @@ from prudent.command_line.files import (
     write_table,
 )
 from prudent.command_line.log_options import LogOptions
-from prudent.command_line.recommending import kept_columns
 from prudent.command_line.screen import screen, sentence, show
+from prudent.decide import kept_columns
 from prudent.errors import InputProblem
 from prudent.evaluation.effects import Effects, effects
 from prudent.show import Facts, counted, effects_sections, plain_types

@@ -34,8 +34,8 @@ from prudent.command_line.files import (
     write_text,
 )
 from prudent.command_line.log_options import shell_words
-from prudent.command_line.recommending import advice_table, kept_columns
 from prudent.command_line.screen import announce, screen, sentence, show
+from prudent.decide import advice_table, kept_columns
 from prudent.errors import InputProblem
 from prudent.evaluation import SelfNormalisedDoublyRobust, evaluate
 from prudent.models import CausalPVAE, Fitted, Sizes

@@ -7,15 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from prudent.command_line.files import (
-    PARQUET,
     STANDARD_OUTPUT,
-    WORKBOOK,
     require_file_destination,
     require_table_destination,
     write_table,
 )
 from prudent.errors import InputProblem
-from prudent.table import Database, Part, Place, database_of
+from prudent.table import PARQUET_ENDINGS, WRITTEN_WORKBOOK, Database, Part, Place, database_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Destination:
 
     @property
     def is_text(self) -> bool:
-        return self.database is None and not self.out.address.lower().endswith((*PARQUET, WORKBOOK))
+        return self.database is None and not self.out.address.lower().endswith((*PARQUET_ENDINGS, WRITTEN_WORKBOOK))
 
     def __str__(self) -> str:
         return str(self.out) if self.table is None else f"table '{self.table}' of {self.out}"

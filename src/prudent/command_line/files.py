@@ -10,16 +10,19 @@ from pathlib import Path
 
 import polars as pl
 
-from prudent.command_line.spreadsheets import without_formulas
 from prudent.errors import InputProblem
 from prudent.models import require_model_folder
 from prudent.show import Facts
-from prudent.table import require_workbooks, workbook_bytes
+from prudent.table import (
+    PARQUET_ENDINGS,
+    WRITTEN_TEXT,
+    WRITTEN_WORKBOOK,
+    require_workbooks,
+    without_formulas,
+    write_frame,
+)
 from prudent.writing import whole_file
 
-TEXT = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
-WORKBOOK = ".xlsx"
 STANDARD_OUTPUT = "-"
 MODEL_FILE = "model.json"
 
@@ -29,11 +32,11 @@ def require_table_destination(out: str) -> None:
     if out == STANDARD_OUTPUT:
         return
     path = Path(out)
-    if path.suffix.lower() not in (*TEXT, *PARQUET, WORKBOOK):
+    if path.suffix.lower() not in (*WRITTEN_TEXT, *PARQUET_ENDINGS, WRITTEN_WORKBOOK):
         raise InputProblem(
             f"'{out}' must end in .csv, .tsv, .parquet, .pq or .xlsx, or be '-' for standard output; rename it."
         )
-    if path.suffix.lower() == WORKBOOK:
+    if path.suffix.lower() == WRITTEN_WORKBOOK:
         require_workbooks()
     require_file_destination(path)
 
@@ -139,7 +142,7 @@ def write_json(facts: Facts, path: Path | None) -> bool:
 
 def write_table(frame: pl.DataFrame, out: str, verbatim: bool = False) -> None:
     """verbatim: the user's own table, which is read again; in others, cells hold no formulas."""
-    if not verbatim and not out.lower().endswith(PARQUET):
+    if not verbatim and not out.lower().endswith(PARQUET_ENDINGS):
         frame = without_formulas(frame)
     if out == STANDARD_OUTPUT:
         sys.stdout.flush()
@@ -149,12 +152,7 @@ def write_table(frame: pl.DataFrame, out: str, verbatim: bool = False) -> None:
         return
     path = Path(out)
     with _said_of(path), whole_file(path) as file:
-        if path.suffix.lower() in PARQUET:
-            frame.write_parquet(file)
-        elif path.suffix.lower() == WORKBOOK:
-            file.write(workbook_bytes(frame))
-        else:
-            frame.write_csv(file, separator=TEXT[path.suffix.lower()])
+        write_frame(frame, file, path.suffix.lower())
 
 
 def write_text(text: str, path: Path) -> None:

@@ -4,33 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from prudent.decide import (
-    AtMost,
-    BestFrequencyLottery,
-    Conservative,
-    Imputation,
-    MaximumExpectedReward,
-    MostOftenBest,
-    Policy,
-    Search,
-    Strategy,
-    Support,
-    TailAverse,
-)
+from prudent.decide import Policy, Search, Strategy, Support, label_like, strategy_named
 from prudent.errors import InputProblem
 from prudent.models import Fitted
-from prudent.table import ActionLabel, label_text
-
-WITHOUT_SETTINGS: dict[str, type[Strategy]] = {
-    "expected": MaximumExpectedReward,
-    "imputation": Imputation,
-    "most-often": MostOftenBest,
-    "lottery": BestFrequencyLottery,
-}
-
-
-DEFAULT_CHANCE = 0.05
-"""How likely a disaster may be with --strategy at-most."""
+from prudent.table import ActionLabel
 
 
 @dataclass(frozen=True)
@@ -69,26 +46,7 @@ class PolicyOptions:
             raise InputProblem(
                 "--fallback is the action for rows where no action reaches the floor; give --floor R too."
             )
-        if self.risk is not None and self.c is not None:
-            raise InputProblem("--risk and --c are two ways to set the same threshold; give only one of them.")
-        if self.strategy == "conservative":
-            return Conservative(risk=self.risk, c=self.c)
-        if self.c is not None:
-            raise InputProblem(f"--c belongs to --strategy conservative. Got --strategy {self.strategy} instead.")
-        if self.strategy == "tail":
-            return TailAverse() if self.risk is None else TailAverse(risk=self.risk)
-        if self.strategy == "at-most":
-            if self.below is None:
-                raise InputProblem(
-                    "--strategy at-most keeps outcomes worse than --below R rarer than --risk P; give --below R too."
-                )
-            return AtMost(DEFAULT_CHANCE if self.risk is None else self.risk, self.below)
-        if self.risk is not None:
-            raise InputProblem(
-                f"--risk belongs to --strategy conservative, tail or at-most. Got --strategy {self.strategy} instead; "
-                "drop --risk, or choose one of these."
-            )
-        return WITHOUT_SETTINGS[self.strategy]()
+        return strategy_named(self.strategy, self.risk, self.c, self.below)
 
     def policy(self, fitted: Fitted, strategy: Strategy | None = None, **overrides: Any) -> Policy:
         """The policy that the options describe; `strategy` and `overrides` take precedence."""
@@ -119,10 +77,7 @@ class PolicyOptions:
 
     def known_fallback(self, labels: tuple[ActionLabel, ...]) -> ActionLabel | None:
         """The log's label if the fallback is spelled like one (2.0 is 2), otherwise the text as it is."""
-        if self.fallback is None:
-            return None
-        texts = {label_text(label): label for label in labels}
-        return texts.get(label_text(self.fallback), self.fallback)
+        return None if self.fallback is None else label_like(self.fallback, labels)
 
 
 def parse_costs(texts: tuple[str, ...], form: str) -> dict[str, float]:

@@ -1,11 +1,9 @@
 """`prudent recommend`: advice for every row of a table, and explanations of some of it."""
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from prudent.command_line.destination import Destination
@@ -13,21 +11,15 @@ from prudent.command_line.files import FilesOfACommand, require_file_destination
 from prudent.command_line.later_logs import reading_as
 from prudent.command_line.policy_options import PolicyOptions, parse_costs
 from prudent.command_line.screen import heading, screen, sentence, show
-from prudent.decide import Advice, Policy, require_doses_between
+from prudent.decide import ADVICE_COLUMNS, Advice, Policy, advice_table, kept_columns, require_doses_between
 from prudent.errors import InputProblem
 from prudent.models import Fitted, load
 from prudent.promise import frontier, guarantee
 from prudent.show import Section, advice_section, counted, explanations_page
-from prudent.table import Faithful, Log, Part, Place, TextFormat, did_you_mean, read_as_text, read_with_notes
+from prudent.table import Faithful, Log, Part, Place, TextFormat, did_you_mean, read_with_notes
 
-ADVICE = (
-    *("action", "expected_reward", "worst_reward", "outcome_low", "outcome_high", "action_entropy"),
-    *("guaranteed_reward", "measure_next", "measure_value", "status", "flags"),
-)
 BETWEEN = ("dose", "dose_reward", "dose_uncertainty")
 EXPLAINED = 10
-SINGLE_DIGITS = 8
-"""Digits of a number in single precision."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +88,7 @@ def recommend_actions(
     as_text = Faithful((*fitted.text_columns, *([] if options.allowed is None else [options.allowed])))
     frame, file_notes = read_with_notes(table, extras.written, as_text, extras.part)
     show([Section(sentences=tuple(file_notes))], stderr=True)
-    made = (*ADVICE, *BETWEEN) if extras.doses_between else ADVICE
+    made = (*ADVICE_COLUMNS, *BETWEEN) if extras.doses_between else ADVICE_COLUMNS
     kept = kept_columns(table, frame, extras.keep, extras.written, made)
     policy = _policy(fitted, options, extras, frame)
     if extras.doses_between:
@@ -147,53 +139,6 @@ def _policy(fitted: Fitted, options: PolicyOptions, extras: AdviceOptions, cases
     sentence(console, settings.certify(limit.share).sentence)
     # the same options as in the frontier; only a floor is added
     return options.policy(fitted, chosen.strategy, search=chosen.search)
-
-
-def kept_columns(
-    table: Path | Place,
-    frame: pl.DataFrame,
-    keep: tuple[str, ...],
-    written: TextFormat = TextFormat(),
-    made: tuple[str, ...] = ADVICE,
-) -> pl.DataFrame:
-    """The columns to copy through, as they stand in the file: an identifier 007 stays 007.
-
-    A csv column whose numbers say the same as its text stays a column of numbers. made: the columns that are added.
-    """
-    names = list(dict.fromkeys(keep))
-    for name in names:
-        if name not in frame.columns:
-            raise InputProblem(f"The table has no column '{name}' (to keep). {did_you_mean(name, frame.columns)}")
-        if name in made:
-            raise InputProblem(f"Column '{name}' cannot be kept: the result has one of that name; rename it first.")
-    kept = frame.select(names)
-    texts = read_as_text(table, names, written)
-    if texts is None:
-        return kept
-    as_written = (text.replace("", None) for text in texts)
-    return kept.with_columns(
-        text for text in as_written if not kept[text.name].cast(pl.String).equals(text, null_equal=True)
-    )
-
-
-def advice_table(advice: Advice, kept: pl.DataFrame, as_text: bool) -> pl.DataFrame:
-    columns = pl.DataFrame(advice.columns(), strict=False)
-    rewards = [name for name in columns.columns if name.endswith(("_reward", "_low", "_high"))]
-    others = [name for name in columns.columns if name.endswith(("_entropy", "_value", "_uncertainty"))]
-    columns = columns.with_columns(pl.col([*rewards, *others]).cast(pl.Float64))
-    origin = advice.chooser.fitted.reported(0.0)
-    if as_text:
-        # models price in single precision: its shortest spelling loses nothing and is half as long
-        single = others if origin else [*rewards, *others]
-        columns = columns.with_columns(pl.col(single).cast(pl.Float32))
-    if as_text and origin:
-        distances = np.abs(columns.select(rewards).to_numpy() - origin)
-        farthest = distances[np.isfinite(distances)].max(initial=1e-300)
-        columns = columns.with_columns(pl.col(rewards).round(max(SINGLE_DIGITS - math.ceil(math.log10(farthest)), 0)))
-    columns = columns.with_columns(pl.col(pl.Null).cast(pl.String))  # no action at all, or nothing to measure
-    if as_text:
-        columns = columns.with_columns(pl.col("flags").replace("", None))
-    return pl.concat([kept, columns], how="horizontal") if kept.width else columns
 
 
 def _summary(advice: Advice, policy: Policy, out: Destination) -> Section:

@@ -5,6 +5,9 @@ A model completes a record and prices every action on each completion; a strateg
 
 from prudent.decide.advice import Advice as Advice
 from prudent.decide.advice import Case as Case
+from prudent.decide.advice_table import ADVICE_COLUMNS as ADVICE_COLUMNS
+from prudent.decide.advice_table import advice_table as advice_table
+from prudent.decide.advice_table import kept_columns as kept_columns
 from prudent.decide.choice import Scored as Scored
 from prudent.decide.choice import score_together as score_together
 from prudent.decide.completions import Completions as Completions
@@ -59,4 +62,7 @@ from prudent.decide.strategies import MaximumExpectedReward as MaximumExpectedRe
 from prudent.decide.strategies import MostOftenBest as MostOftenBest
 from prudent.decide.strategies import Strategy as Strategy
 from prudent.decide.strategies import TailAverse as TailAverse
+from prudent.decide.strategy_names import STRATEGY_NAMES as STRATEGY_NAMES
+from prudent.decide.strategy_names import label_like as label_like
+from prudent.decide.strategy_names import strategy_named as strategy_named
 from prudent.decide.support import Support as Support

@@ -103,6 +103,15 @@ class Advice:
         return replace(self, encoded=replace(self.encoded, notes=(*self.encoded.notes, GIVEN_TO_NOBODY)), doses=doses)
 
     @property
+    def probabilities(self) -> np.ndarray:
+        """How likely the recommended action was to be recommended, by row: 1 unless the strategy draws it."""
+        if not self.chooser.strategy.stochastic:
+            return np.ones(len(self))
+        each = self.chooser.probabilities(self.scored, self.encoded, permitted=self.permitted)
+        drawn = each[np.arange(len(self)), np.maximum(self.chosen, 0)]
+        return np.where(self.chosen < 0, 1.0, drawn)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the table as a whole, e.g. columns of the model that it lacks."""
         return self.encoded.notes

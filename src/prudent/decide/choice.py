@@ -220,10 +220,19 @@ class Chooser:
             return Supported(np.full(shape, np.nan), np.ones(shape, bool))
         return (self.support or EVERYTHING).of(logged, self.fitted.schema, encoded)
 
-    def probabilities(self, scored: Scored, encoded: Encoded, supported: Supported | None = None) -> np.ndarray:
-        """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person."""
+    def probabilities(
+        self,
+        scored: Scored,
+        encoded: Encoded,
+        supported: Supported | None = None,
+        permitted: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """How likely each action is to be chosen, [row, action]; NaN where the row is referred to a person.
+
+        permitted: [row, action], by default all of them."""
         labels = self.fitted.action_labels
-        permitted, supported = np.ones(scored.scores.shape, bool), supported or self.supported(encoded)
+        permitted = np.ones(scored.scores.shape, bool) if permitted is None else permitted
+        supported = supported or self.supported(encoded)
         choice = self.choose(scored, encoded, permitted, supported)
         action, outcome = self.given(choice), choice.outcome
         certain = np.where((action < 0)[:, None], np.nan, np.eye(len(labels))[action])

@@ -4,6 +4,7 @@ A network reads one record or many: all axes but the last are the caller's.
 """
 
 from prudent.networks.compiling import compiled as compiled
+from prudent.networks.compiling import release_programs as release_programs
 from prudent.networks.compiling import use_compilation_cache as use_compilation_cache
 from prudent.networks.decoder import Decoder as Decoder
 from prudent.networks.decoder import Distributions as Distributions

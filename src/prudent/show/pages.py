@@ -83,6 +83,11 @@ def document(title: str, body: Node, style: str = "", head: Node = None) -> str:
     return f"{page}\n"
 
 
+def page_style() -> str:
+    """The common style, for a server that hands it out as a file."""
+    return PAGE_STYLE + STYLE
+
+
 def style_sheet(css: str) -> Element:
     return htpy.style[Markup(css)]
 

@@ -52,4 +52,9 @@ from prudent.table.sources.postgresql import PostgreSQL as PostgreSQL
 from prudent.table.sources.text import TextFormat as TextFormat
 from prudent.table.sources.workbook import require_workbooks as require_workbooks
 from prudent.table.sources.workbook import workbook_bytes as workbook_bytes
+from prudent.table.spreadsheets import without_formulas as without_formulas
 from prudent.table.weighted_reward import weighted_sum as weighted_sum
+from prudent.table.written_tables import PARQUET_ENDINGS as PARQUET_ENDINGS
+from prudent.table.written_tables import WRITTEN_TEXT as WRITTEN_TEXT
+from prudent.table.written_tables import WRITTEN_WORKBOOK as WRITTEN_WORKBOOK
+from prudent.table.written_tables import write_frame as write_frame

@@ -32,3 +32,6 @@ SERIES = (
     Colour("slate", "#55626f", "#b4bfc9"),
 )
 """Colours of the lines of a chart, in order; their marks also differ in shape, so colour is never the only cue."""
+
+PALETTE = frozenset((INK, SOFT, FADED, RULE, PAPER, WASH, OTHERS, *SERIES))
+"""All of them."""

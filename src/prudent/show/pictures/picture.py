@@ -6,7 +6,7 @@ import abc
 from dataclasses import dataclass
 from typing import Literal
 
-from prudent.show.pictures.palette import INK, PAPER, Colour
+from prudent.show.pictures.palette import INK, PALETTE, PAPER, Colour
 from prudent.show.text import one_line, shortened, text_width, xml_text
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
@@ -169,15 +169,21 @@ class Picture:
 
     def svg(self) -> str:
         """One self-contained SVG: no scripts, no fonts and nothing else from outside."""
+        return self._svg(' style="max-width:100%;height:auto"', f"<style>{_dark(self._colours())}</style>\n")
+
+    def bare_svg(self) -> str:
+        """The same without styles of its own, for pages that have those of `picture_style` and allow no others."""
+        return self._svg("", "")
+
+    def _svg(self, style: str, style_sheet: str) -> str:
         body = "\n".join(element.svg() for element in self.elements)
         described = f"<desc>{xml_text(self.description)}</desc>" if self.description else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="prudent-picture" role="img" '
             f'aria-label="{xml_text(self.title)}" viewBox="0 0 {_number(self.width)} {_number(self.height)}" '
             f'width="{_number(self.width)}" height="{_number(self.height)}" '
-            f'style="max-width:100%;height:auto" font-family="{FONT}">\n'
-            f"<title>{xml_text(self.title)}</title>{described}\n"
-            f"<style>{_dark(self._colours())}</style>\n"
+            f'font-family="{FONT}"{style}>\n'
+            f"<title>{xml_text(self.title)}</title>{described}\n{style_sheet}"
             f"{Area(Box(0, 0, self.width, self.height), PAPER, rounded=6).svg()}\n{body}\n</svg>\n"
         )
 
@@ -194,6 +200,11 @@ class Picture:
 
     def _colours(self) -> list[Colour]:
         return sorted({PAPER} | {getattr(element, "colour", INK) for element in self.elements})
+
+
+def picture_style() -> str:
+    """The style sheet of all bare pictures on a page."""
+    return f".prudent-picture{{max-width:100%;height:auto}}{_dark(sorted(PALETTE))}"
 
 
 _ROUND = 'stroke-linecap="round"'

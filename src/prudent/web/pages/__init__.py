@@ -1,0 +1,1 @@
+"""The pages, made of plain data by htpy, which escapes every text in them."""
