@@ -642,6 +642,14 @@ def evaluate(
     all_estimators: Annotated[
         bool, typer.Option("--all-estimators", help="Also show the values by every estimator that was used.")
     ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Also print how far the log can answer for each policy, policy against policy, and the values by "
+            "every estimator. Default: the answer, its table, and warnings.",
+        ),
+    ] = False,
     interval: Annotated[
         IntervalName,
         typer.Option(metavar="NAME", help="student, bootstrap, or bernstein (wide, for any number of rows)."),
@@ -713,7 +721,7 @@ def evaluate(
     )
     options = EvaluationOptions(
         *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),
-        *(seed, all_estimators or estimator is not None, group, censored),
+        *(seed, all_estimators or estimator is not None, details, group, censored),
     )
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)

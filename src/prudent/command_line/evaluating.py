@@ -58,6 +58,7 @@ class EvaluationOptions:
     propensity: str | None
     seed: int
     show_estimators: bool = False
+    details: bool = False
     group: str | None = None
     censored: str | None = None
 
@@ -140,7 +141,7 @@ def evaluate_model(
             write_text(matter.picture().svg(), studies.columns_to)
     if write_json(facts, json_file):
         return
-    _show(facts, options.show_estimators, has_all=json_file is not None)
+    _show(facts, options, has_all=json_file is not None)
 
 
 def _require_picture_destination(studies: Studies) -> None:
@@ -287,11 +288,12 @@ def _sensitivity(facts: Facts) -> list[Section]:
     ]
 
 
-def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
+def _show(facts: Facts, options: EvaluationOptions, has_all: bool) -> None:
     source = Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",))
     matter = [columns_section(facts["columns"])] if "columns" in facts else []
-    show([source, *evaluation_sections(facts, estimators), *matter, *_sensitivity(facts)])
-    more = [] if estimators else ["The same by every estimator: --all-estimators."]
+    estimators = options.show_estimators or options.details
+    show([source, *evaluation_sections(facts, estimators, options.details), *matter, *_sensitivity(facts)])
+    more = [] if options.details else ["Whether the log can answer, policy against policy, every estimator: --details."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:
         screen().print()

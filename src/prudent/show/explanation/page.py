@@ -6,7 +6,13 @@ from collections.abc import Sequence
 import htpy
 from htpy import Element, Node
 
-from prudent.show.explanation.attributes import MOST_ATTRIBUTES, AttributeRow, attribute_rows, lead_sentence
+from prudent.show.explanation.attributes import (
+    MOST_ATTRIBUTES,
+    AttributeRow,
+    attribute_rows,
+    idle_count,
+    lead_sentence,
+)
 from prudent.show.explanation.figures import gain
 from prudent.show.explanation.picture import explanation_picture
 from prudent.show.explanation.text import (
@@ -79,21 +85,23 @@ def _row_class(case: Facts, price: Facts) -> str:
 
 
 def _attributes(case: Facts) -> Node:
-    shown, others = attribute_rows(case)
+    rows = attribute_rows(case)
     lead = lead_sentence(case)
     nothing = "Nothing is known: this is the advice for an average case." if not case["observed"] else None
+    less = counted(len(rows.less), "attribute of less weight", "attributes of less weight")
     return [
         htpy.h2["What matters most for this advice"],
         paragraphs([sentence for sentence in (nothing, lead) if sentence is not None]),
-        _attribute_table(shown),
-        htpy.details[
-            htpy.summary[counted(len(others), "attribute of less weight", "attributes of less weight")],
-            _attribute_table(others),
-        ]
-        if others
-        else None,
+        _attribute_table(rows.most) if rows.most else None,
+        htpy.details[htpy.summary[less], _attribute_table(rows.less)] if rows.less else None,
+        htpy.details[htpy.summary[idle_count(case)], _values(rows.idle)] if rows.idle else None,
         paragraphs([_worst_values(case), *certainty(case)] if case["most_likely"] else certainty(case), "soft"),
     ]
+
+
+def _values(rows: Sequence[AttributeRow]) -> Element:
+    """Names with their values, without a line each."""
+    return htpy.p(".soft")["; ".join(f"{row.name}: {row.value}" for row in rows)]
 
 
 def _worst_values(case: Facts) -> str:
