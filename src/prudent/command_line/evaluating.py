@@ -104,14 +104,12 @@ def evaluate_model(
     require_json_destination(json_file)
     _require_picture_destination(studies)
     FilesOfACommand({"--json": json_file, "--columns-to": studies.columns_to}, (log.path,), (model,)).check()
-    requests = _requests(policy_options, strategies)
+    requests = requests_of(policy_options, strategies or STRATEGIES)
     fitted = load(model)
     frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)), part)
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
-    fitted, role_notes = reading_as(fitted, frame, options.group, options.censored)
-    read, notes = _read(fitted, frame, options.propensity)
-    notes = [*role_notes, *notes]
+    fitted, read, notes = read_later(fitted, frame, options.propensity, options.group, options.censored)
     announce_slow_steps(policies, len(read))
     judged: Fitted | CrossFitted = fitted
     deciders: dict[str, Decider] = {**policies, **others}
@@ -171,9 +169,9 @@ def _cross_fit_note(folds: int) -> str:
     )
 
 
-def _requests(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
+def requests_of(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
     """The options of each strategy; --risk and --c go to those that have them."""
-    names = tuple(dict.fromkeys(strategies)) or STRATEGIES
+    names = tuple(dict.fromkeys(strategies))
     takes_risk = any(name in TAKES_RISK for name in names)
     requests = {
         name: replace(
@@ -209,6 +207,15 @@ def _rules(
 
 def _follow(name: str, labels: list[str]) -> Callable[[Any], list[Any]]:
     return lambda frame: to_table(frame).cells(name, labels).to_list()
+
+
+def read_later(
+    fitted: Fitted, frame: pl.DataFrame, propensity: str | None, group: str | None, censored: str | None
+) -> tuple[Fitted, Log, list[str]]:
+    """The model as it reads this log, the log, and notes on columns that it lacks."""
+    fitted, role_notes = reading_as(fitted, frame, group, censored)
+    read, notes = _read(fitted, frame, propensity)
+    return fitted, read, [*role_notes, *notes]
 
 
 def _read(fitted: Fitted, frame: pl.DataFrame, propensity: str | None) -> tuple[Log, list[str]]:
