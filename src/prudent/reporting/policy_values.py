@@ -14,7 +14,7 @@ from prudent.reporting.answers import Unanswered
 from prudent.rivals import USUAL, usual_policies
 from prudent.table import ActionLabel, Log, deal_groups
 
-FOLDS = 5
+FOLDS = 3
 FEWEST_TO_LEARN = 40
 
 
@@ -91,7 +91,7 @@ def _value(evaluation: Evaluation, name: str, recommended: str) -> RivalValue:
 
 def _rivals(log: Log, past: Log | None, seed: int) -> dict[str, Callable[[Any], list[ActionLabel]]]:
     if past is not None:
-        return dict(usual_policies(past, seed=seed))
+        return dict(usual_policies(past, seed, USUAL))
     known = int(log.rewarded.sum())
     if known < FEWEST_TO_LEARN:
         raise InputProblem(
@@ -108,7 +108,7 @@ def _cross_fitted(log: Log, seed: int) -> dict[str, Callable[[Any], list[ActionL
     fold = deal_groups(rows, FOLDS, np.random.default_rng([seed, 12]))
     decided: dict[str, np.ndarray] = {name: np.empty(len(used), dtype=object) for name in USUAL}
     for held in np.unique(fold):
-        learnt = usual_policies(used.take(fold != held), seed=seed)
+        learnt = usual_policies(used.take(fold != held), seed, USUAL)
         cases = used.take(fold == held).cases()
         for name, rival in learnt.items():
             decided[name][fold == held] = rival(cases)

@@ -17,10 +17,10 @@ WORDS_STYLE = """
 """For columns that hold words in a table of numbers."""
 
 
-def section_elements(section: Section) -> Node:
-    """The title as a second-level heading, then introduction, table, sentences and points."""
+def section_elements(section: Section, heading: Element = htpy.h2) -> Node:
+    """The title as a heading of that level, then introduction, table, sentences and points."""
     return [
-        htpy.h2[one_line(section.title)] if section.title else None,
+        heading[one_line(section.title)] if section.title else None,
         paragraphs(section.introduction),
         None if section.table is None else text_table(section.table),
         paragraphs(section.sentences, "soft" if section.table is not None else None),

@@ -7,7 +7,7 @@ from prudent.show.pictures.axes import MARGIN
 from prudent.show.pictures.palette import CHOSEN, INK, RULE, SOFT, WARNING
 from prudent.show.pictures.picture import Area, Box, Element, Line, Picture, Text
 
-WIDTH, NAMES, ROW, TOP = 720.0, 190.0, 19.0, 104.0
+WIDTH, NAMES, ROW, TOP = 720.0, 190.0, 19.0, 92.0
 BARS, STEP = (200.0, 330.0), 31.0
 MOST_COLUMNS = 30
 TITLE = "Where the gaps are"
@@ -25,7 +25,7 @@ def gaps_picture(
     left = BARS[1] + 70
     bottom = TOP + ROW * len(shown)
     elements.append(Text(BARS[0], TOP - 12, "empty cells", 11, colour=SOFT))
-    elements.append(Text(left, TOP - 48, "empty together, and in how many of the rows", 11, colour=SOFT))
+    elements.append(Text(left, TOP - 32, "empty together, and in how many of the rows", 11, colour=SOFT))
     for at, (name, share) in enumerate(shown):
         y = TOP + ROW * at
         elements.append(Line(((MARGIN, y + ROW), (WIDTH - MARGIN, y + ROW)), RULE))

@@ -40,9 +40,10 @@ def _facts(report: Facts) -> Iterator[tuple[str, str]]:
     described, origin = model["model"], model["origin"]
     fit = described["report"]
     yield "Intended use", one_line(report["intended_use"] or NO_USE)
-    yield "Model", f"{described['model']}, {one_line(origin['model'] or 'not saved')}"
+    folder = "not saved" if origin["model"] is None else f"folder '{one_line(origin['model'])}'"
+    yield "Model", f"{described['model']}, {folder}"
     yield "Policy", one_line(model["policy"]["strategy"])
-    yield "Options", "; ".join(f"{name} {_written(value)}" for name, value in model["policy"]["options"].items())
+    yield "Options", _options(model["policy"]["options"])
     better = "lower" if evaluation["minimize"] else "higher"
     yield "Outcome", f"{one_line(evaluation['reward'])} ({better} is better)"
     yield "Actions", f"{one_line(described['action_name'])}: {', '.join(map(one_line, described['actions']))}"
@@ -51,6 +52,11 @@ def _facts(report: Facts) -> Iterator[tuple[str, str]]:
     yield "SHA-256 of model.json", origin["model_hash"] or "–"
     yield "SHA-256 of the log's file", origin["log_hash"] or "–"
     yield "Versions", ", ".join(f"{name} {number}" for name, number in model["versions"].items())
+
+
+def _options(options: Facts) -> str:
+    """Those that do something."""
+    return "; ".join(f"{name} {_written(value)}" for name, value in options.items() if value or name == "seed")
 
 
 def _settings(model: Facts) -> list[tuple[str, str]]:

@@ -35,9 +35,9 @@ def _body(gaps: Facts) -> Node:
         ),
         said(
             "typical error: for a number the mean distance from the truth, in the column's units; for a label the "
-            "share of cells where the likeliest label is wrong. with the usual value: the same if every gap were filled "
-            "with the column's median or most frequent label. ratio: below 1 the model does better than that. in the 90% "
-            "range: should be near 90%; lower, the model is too sure of what gaps hold.",
+            "share of cells where the likeliest label is wrong. with the usual value: the same if every gap were "
+            "filled with the column's median or most frequent label. ratio: below 1 the model does better than that. "
+            "in the 90% range: should be near 90%; lower, the model is too sure of what gaps hold.",
             _too_few(gaps),
             css="soft",
         ),
@@ -52,13 +52,16 @@ def ratio(column: Facts) -> float:
 def filled_sentence(gaps: Facts) -> str:
     """In how many columns completions are better than the usual value, and whether their ranges hold."""
     better = sum(column["error"] < column["usual_error"] for column in gaps["columns"])
-    sentence = f"Completions are closer to the truth than the usual value in {better} of {len(gaps['columns'])} columns"
+    sentence = (
+        f"The model's guesses for hidden cells are closer to the truth than the usual value in {better} of "
+        f"{len(gaps['columns'])} columns"
+    )
     ranges = [(one["covered"] * one["cells"], one["cells"]) for one in gaps["columns"] if one["covered"] is not None]
     cells = sum(count for _, count in ranges)
     if not cells:
         return f"{sentence}."
     covered = sum(inside for inside, _ in ranges) / cells
-    return f"{sentence}; their 90% ranges hold the truth in {percent(covered)} of {cells:,} hidden numbers."
+    return f"{sentence}; its 90% ranges hold the truth in {percent(covered)} of {cells:,} hidden numbers."
 
 
 def _row(column: Facts) -> tuple[str, ...]:

@@ -56,13 +56,24 @@ def _gaps(log: Facts) -> Node:
     patterns = [([one_line(name) for name in one["missing"]], one["rows"]) for one in log["common"]]
     rows = [(_named(missing), f"{count:,}", percent(count / log["rows"])) for missing, count in patterns]
     return [
-        said(sentence),
+        said(sentence, _together(log["together"])),
         figure(gaps_picture(columns, patterns, log["rows"])),
         folded(
             "The most frequent patterns of gaps as a table",
             words_and_numbers(("missing together", "rows", "share"), rows),
         ),
     ]
+
+
+def _together(pairs: list[Facts]) -> str | None:
+    """Columns whose gaps are related: often one form or one test fills them all."""
+    if not pairs:
+        return None
+    named = "; ".join(
+        f"{one_line(one['column'])} and {one_line(one['other'])} (correlation {one['correlation']:.2f})"
+        for one in pairs
+    )
+    return f"Gaps that come together: {named}."
 
 
 def _named(names: list[str]) -> str:
@@ -85,11 +96,11 @@ def _actions(log: Facts, evaluation: Facts) -> Node:
     headings = ("action", "rows", "share", f"mean {one_line(evaluation['reward'])}", "smallest propensity")
     known = "as logged" if log["propensity_known"] else "estimated from these rows"
     return [
-        words_and_numbers((*headings, "effective sample size", "rows without like"), rows),
+        words_and_numbers((*headings, "effective sample size", "hardly given"), rows),
         said(
             f"Overlap: propensities, the probabilities of the logged actions, are {known}. effective sample size: how "
-            "many equally likely rows would say as much. rows without like: cases to which the action was almost never "
-            "given, so that its outcome there is extrapolated. Mean outcomes of actions cannot be compared with each "
+            "many equally likely rows would say as much. hardly given: cases like which almost none got the action, so "
+            "that its outcome there is extrapolated. Mean outcomes of actions cannot be compared with each "
             "other where sicker people got other actions.",
             css="soft",
         ),

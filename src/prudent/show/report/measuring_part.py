@@ -3,7 +3,7 @@
 from htpy import Node
 
 from prudent.show.json_types import Facts
-from prudent.show.numbers import Figures, counted, percent
+from prudent.show.numbers import counted, percent, significant
 from prudent.show.report.parts import Part, said, unanswered, words_and_numbers
 from prudent.show.text import one_line
 
@@ -30,10 +30,10 @@ def measuring_sentence(found: Facts) -> str:
 def _body(found: Facts, evaluation: Facts) -> Node:
     worth = [one for one in found["columns"] if one["first"]][:MOST_COLUMNS]
     sign = "−" if evaluation["minimize"] else "+"
-    write = Figures.of([found["mean_gain"], *(one["mean_gain"] for one in worth)])
 
     def gain(number: float) -> str:
-        return write(number) if number == 0 else sign + write(number)
+        written = significant(float(f"{number:.2g}"))
+        return written if number == 0 else sign + written
 
     rows = [
         (one_line(one["column"]), f"{one['missing']:,}", f"{one['first']:,}", gain(one["mean_gain"])) for one in worth

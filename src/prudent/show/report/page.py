@@ -41,13 +41,16 @@ REPORT_STYLE = (
 .prudent.report ul,.prudent.report ol{padding-left:22px}
 .prudent.report details.case{border:1px solid var(--rule);border-radius:6px;padding:8px 14px}
 .prudent.report .limits{border-left:3px solid var(--warning);padding-left:12px;margin:14px 0}
-@media screen and (max-width:620px){.prudent.report nav ol{columns:1}}
+@media screen and (max-width:620px){.prudent.report nav ol{columns:1}.prudent.report figure{overflow-x:auto}
+.prudent.report figure svg{min-width:540px}}
 @media print{.prudent.report{max-width:none}.prudent.report h2{font-size:13pt;margin-top:20px}
 .prudent.report h3{font-size:11pt}.prudent.report h4{font-size:10pt}.prudent.report .answer{font-size:10.5pt;
 print-color-adjust:exact}.prudent.report nav ol{columns:2}.prudent.report h3,.prudent.report h4,.prudent.report summary{
-break-after:avoid}.prudent.report details:not([open])::details-content{content-visibility:visible;display:block;
-block-size:auto}.prudent.report .scroll{overflow:visible}.prudent.report details.case{border:0;padding:0}
-.prudent.report .numbers td{white-space:normal}}
+break-after:avoid}.prudent.report details:not(.case){display:none}.prudent.report details.case{border:0;padding:0}
+.prudent.report details.case::details-content{content-visibility:visible;display:block;block-size:auto}
+.prudent.report details.case>summary{list-style:none;font-weight:bold;margin-top:14px}
+.prudent.report .scroll{overflow:visible}}
+@media screen{.prudent.report .printed{display:none}}
 """
     + WORDS_STYLE
 )
@@ -63,6 +66,7 @@ def report_page(report: Facts) -> str:
         _beware(report),
         _contents(parts),
         [_section(part) for part in parts],
+        htpy.p(".soft.printed")["Printed without the tables that are folded away on the screen."],
         htpy.footer[CAVEAT],
     ]
     return document(report["title"], body, REPORT_STYLE)

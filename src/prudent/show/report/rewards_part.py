@@ -1,10 +1,12 @@
 """How well outcomes are predicted: calibration by action, as a picture with its numbers."""
 
+import math
+
 from htpy import Node
 
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
-from prudent.show.pictures.charts import Series, scatter_lines
+from prudent.show.pictures.calibration import CalibrationSpot, calibration_panels
 from prudent.show.pictures.picture import Picture
 from prudent.show.report.parts import Part, figure, folded, said, unanswered, words_and_numbers
 from prudent.show.text import one_line
@@ -30,7 +32,8 @@ def _body(rewards: Facts, reward: str) -> Node:
         )
         for one in actions
     ]
-    drawn = sorted((one for one in actions if one["bins"]), key=lambda one: -one["rows"])[:MOST_ACTIONS]
+    most = sorted((one["rows"] for one in actions), reverse=True)[:MOST_ACTIONS]
+    drawn = [one for one in actions if one["bins"] and one["rows"] >= most[-1]][:MOST_ACTIONS]
     bins = [
         (
             *(one_line(one["action"]), f"{part['rows']:,}", write(part["predicted"]), write(part["observed"])),
@@ -42,8 +45,8 @@ def _body(rewards: Facts, reward: str) -> Node:
     return [
         said(
             f"For every row the model predicted '{reward}' under the action that was taken, without knowing how it "
-            "turned out. Points on the line are predictions that came true on average; a flat row of points is an "
-            "action of which the model cannot tell who does well.",
+            "turned out. Each point is a group of rows with similar predictions. On the dashed line, predictions came "
+            "true on average; where points lie flat, the model cannot tell who does well under that action.",
             explained_sentence(rewards),
         ),
         figure(_picture(drawn, reward)) if drawn else None,
@@ -80,12 +83,10 @@ def _share(share: float | None) -> str:
 
 
 def _picture(actions: list[Facts], reward: str) -> Picture:
-    points = [(part["predicted"], part["observed"]) for one in actions for part in one["bins"]]
-    low, high = min(min(one) for one in points), max(max(one) for one in points)
-    series = [
-        Series(one_line(one["action"]), [(part["predicted"], part["observed"]) for part in one["bins"]])
-        for one in actions
-    ]
+    groups = [(one_line(one["action"]), [_spot(part) for part in one["bins"]]) for one in actions]
     title = "Predicted and actual outcomes by action"
-    line = Series("as predicted", [(low, low), (high, high)])
-    return scatter_lines([line, *series], f"mean predicted {reward}", f"mean {reward} as it turned out", title)
+    return calibration_panels(groups, title, f"predicted {reward}", f"{reward} as it turned out, on average")
+
+
+def _spot(part: Facts) -> CalibrationSpot:
+    return CalibrationSpot(part["predicted"], part["observed"], math.nan if part["error"] is None else part["error"])

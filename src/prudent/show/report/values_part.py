@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import htpy
 from htpy import Node
 
 from prudent.show.evaluation.comparison import LOGGED, evaluation_sections, source_sentence
@@ -15,6 +16,7 @@ from prudent.show.pictures.palette import CHOSEN, GUARANTEE, OTHERS, WARNING, Co
 from prudent.show.pictures.picture import Shape
 from prudent.show.report.parts import Part, figure, folded, own, said, unanswered, words_and_numbers
 from prudent.show.section_elements import section_elements
+from prudent.show.sections import Section
 from prudent.show.text import one_line
 
 
@@ -33,10 +35,16 @@ def values_part(report: Facts) -> Part:
             _rivals(values),
             folded(
                 "How far the log can answer, and every estimator",
-                [section_elements(one) for one in evaluation_sections(evaluation, every_estimator=True)][1:],
+                [section_elements(one, htpy.h3) for one in _details(evaluation)],
             ),
         ],
     )
+
+
+def _details(evaluation: Facts) -> list[Section]:
+    """What `prudent evaluate --details` prints, without the answer, which stands above."""
+    sections = list(evaluation_sections(evaluation, every_estimator=True))
+    return sections[1:] if evaluation["bottom_line"] is not None else sections
 
 
 def _kinds(values: Facts) -> list[tuple[Facts, str, Colour, Shape]]:
