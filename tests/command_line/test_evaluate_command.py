@@ -68,7 +68,7 @@ def facts_of(run, *options: object, **files: str) -> dict[str, Any]:
 
 
 def test_everything_is_judged_by_default(run):
-    code, out, error = run("--below", -1)
+    code, out, error = run("--below", -1, "--details")
     assert (code, error) == (0, "")
     first = out.splitlines()[0]
     assert first.startswith("later.csv: 120 logged decisions, 3 actions.")
@@ -78,8 +78,8 @@ def test_everything_is_judged_by_default(run):
     assert "conservative with risk 0.05" in out
     assert "\nBottom line\n" in out[: out.index("Mean 'outcome'")]
     assert out.count("Bottom line") == 1
-    assert "The same by every estimator" not in out[: out.index("Can the log answer?")]
-    summary = out[out.index("Mean 'outcome'") : out.index("Can the log answer?")]
+    assert out.index("The same by every estimator") < out.index("Can the log answer?")
+    summary = out[out.index("Mean 'outcome'") : out.index("The same by every estimator")]
     shown = [
         line.split("  ")[0] for line in summary.splitlines() if line.startswith((*STRATEGIES, "as logged", "alwa"))
     ]
@@ -92,18 +92,29 @@ def test_everything_is_judged_by_default(run):
         assert f"- {name}: " in out[out.index("Can the log answer?") :]
     assert out.index("Can the log answer?") < out.index("Policy against policy")
     assert "--json FILE" in out
-    assert "--all-estimators" in out
+    assert "--details" not in out
+
+
+def test_the_answer_comes_first_and_the_rest_on_request(run):
+    _, whole, _ = run("--details")
+    _, out, _ = run()
+    heads = [line for line in out.splitlines() if line in whole.splitlines() and line]
+    titles = [title for title in ("Bottom line", "Warnings", "Notes") if title in heads]
+    assert titles[0] == "Bottom line"
+    assert all(title in out for title in ("Warnings", "Notes") if f"\n{title}\n" in whole)
+    assert not any(title in out for title in ("Can the log answer?", "Policy against policy", "every estimator, ±"))
+    assert len(out.splitlines()) < len(whole.splitlines()) / 1.5
+    assert "--details" in out
 
 
 def test_every_estimator_is_shown_on_request(run):
     title = "The same by every estimator, ±"
     _, out, _ = run("--strategy", "tail", "--all-estimators")
-    table = out[out.index(title) : out.index("Can the log answer?")]
+    table = out[out.index(title) :]
     assert all(word in table for word in ("direct", "clipped", "switch"))
-    assert "--all-estimators" not in out
     _, out, _ = run("--strategy", "tail", "--estimator", "dr", "--estimator", "ips")
     assert title in out
-    assert "switch" not in out[out.index(title) : out.index("Can the log answer?")]
+    assert "switch" not in out[out.index(title) :]
     everything = facts_of(run, "--strategy", "tail")
     assert len(everything["policies"][0]["estimates"]) == len(EVERY_ESTIMATOR)
     assert everything["bottom_line"]["sentence"] in " ".join(run("--strategy", "tail")[1].split())
@@ -112,7 +123,7 @@ def test_every_estimator_is_shown_on_request(run):
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_tables_fit_the_width(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    _, out, _ = run("--below", -1, "--all-estimators")
+    _, out, _ = run("--below", -1, "--details")
     tables = [line.rstrip() for line in out.splitlines() if "   " in line.strip()]
     assert max(map(len, tables)) <= width
     assert "…" not in out
@@ -193,7 +204,7 @@ def test_options_reach_the_evaluation(run):
 
 
 def test_one_policy_and_one_estimator_leave_out_what_says_nothing(run):
-    _, out, _ = run("--strategy", "expected", "--estimator", "dr")
+    _, out, _ = run("--strategy", "expected", "--estimator", "dr", "--details")
     assert "by dr" in out
     assert "The same by every estimator" not in out
     assert "Policy against policy" not in out

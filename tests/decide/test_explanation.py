@@ -427,11 +427,15 @@ def test_what_would_change_it_and_what_to_measure_in_words(explained: Explanatio
     assert "heart_rate" not in sentence
 
 
-def wide(explained: Explanation, count: int) -> Explanation:
-    """The same case with many more known attributes."""
-    known = [f"lab {at}" for at in range(count)]
-    more = tuple(Influence(name, known=True, action=explained.action, lead=explained.lead) for name in known)
-    return replace(explained, observed=dict.fromkeys(known, 1.5), most_likely={}, worst_case={}, influences=more)
+def wide(explained: Explanation, count: int, idle: int = 0) -> Explanation:
+    """The same case with many more known attributes, some of which change nothing."""
+    assert explained.lead is not None
+    weighty, unimportant = [f"lab {at}" for at in range(count)], [f"note {at}" for at in range(idle)]
+    less = explained.lead / 2
+    more = [Influence(name, known=True, action=explained.action, lead=less) for name in weighty]
+    more += [Influence(name, known=True, action=explained.action, lead=explained.lead) for name in unimportant]
+    known = dict.fromkeys([*weighty, *unimportant], 1.5)
+    return replace(explained, observed=known, most_likely={}, worst_case={}, influences=tuple(more))
 
 
 @pytest.mark.parametrize("count", [3, 8, 9, 60])
@@ -444,7 +448,20 @@ def test_eight_attributes_are_shown_and_the_rest_is_folded_away(explained: Expla
     assert page.count("<details>") == (folded > 0)
     assert str(many).count("lab ") == min(count, 8)
     assert (f"and {folded} more" in str(many)) == (folded > 0)
+    assert many.text(every=True).count("lab ") == count
     assert "open" not in re.findall("<details([^>]*)>", page)
+
+
+def test_what_changes_nothing_takes_no_row(explained: Explanation):
+    case = wide(explained, 2, idle=58)
+    before, _, inside = case.html().partition("<details>")
+    assert (before.count("lab "), before.count("note ")) == (2, 0)
+    assert inside.count("note ") == 58
+    assert "<tr" not in inside.partition("</details>")[0]
+    (line,) = [line for line in str(case).splitlines() if "note " in line]
+    assert "58" in line
+    assert line.count("note ") < 10
+    assert len(case.text(every=True).splitlines()) == len(str(case).splitlines()) - 1 + 58
 
 
 def test_influences_are_what_hiding_each_known_cell_does(causal: Any, cases: pd.DataFrame):

@@ -653,6 +653,14 @@ def evaluate(
     all_estimators: Annotated[
         bool, typer.Option("--all-estimators", help="Also show the values by every estimator that was used.")
     ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Also print how far the log can answer for each policy, policy against policy, and the values by "
+            "every estimator. Default: the answer, its table, and warnings.",
+        ),
+    ] = False,
     interval: Annotated[
         IntervalName,
         typer.Option(metavar="NAME", help="student, bootstrap, or bernstein (wide, for any number of rows)."),
@@ -724,13 +732,125 @@ def evaluate(
     )
     options = EvaluationOptions(
         *(tuple(name.value for name in estimator or EstimatorName), interval.value, confidence, below, propensity),
-        *(seed, all_estimators or estimator is not None, group, censored),
+        *(seed, all_estimators or estimator is not None, details, group, censored),
     )
     names = tuple(name.value for name in strategy or ())
     written = TextFormat(sep, decimal, encoding)
     studies = Studies(sensitivity, cross_fit, columns or columns_to is not None, columns_to)
     part = Part(table_name, query, sheet)
     evaluate_model(model, log, policies, names, tuple(rule or ()), options, json, written, studies, part)
+
+
+@app.command()
+def report(
+    model: ModelFolder,
+    log: Annotated[
+        Place,
+        typer.Argument(
+            metavar="LOG",
+            parser=_place,
+            help="Logged decisions that the model was not fitted on, with the same columns.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, an .html file.")],
+    strategy: Annotated[
+        StrategyName,
+        typer.Option(metavar="NAME", help="The strategy that the report is about, as in 'recommend'."),
+    ] = StrategyName.expected,
+    risk: Risk = None,
+    c: Threshold = None,
+    floor: Floor = None,
+    fallback: Fallback = None,
+    below: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Outcomes worse than this are bad. Default: what a tenth of the logged outcomes are worse than.",
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")] = 0.95,
+    learnt_from: Annotated[
+        Place | None,
+        typer.Option(
+            metavar="LOG",
+            parser=_place,
+            help="The log that the model was fitted on: simple rivals learn from the same rows, and LOG is compared "
+            "with it. Default: rivals learn from LOG itself, cross-fitted.",
+        ),
+    ] = None,
+    cases: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="How many cases to explain.")] = 10,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL", help="Name explained cases by this column of the log. Repeatable. Default: no identifiers."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the page.")] = None,
+    intended_use: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Who is to use the policy for what, for the model card.")
+    ] = None,
+    card: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the model card by itself, an .md file.")
+    ] = None,
+    rows: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=2, help="The most rows that policies are judged by; of more, so many at random are used."
+        ),
+    ] = 20_000,
+    propensity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="The column with the probability (propensity) of the logged action, or 'estimate'. Default: as when "
+            "the model was fitted.",
+        ),
+    ] = None,
+    group: LaterGroup = None,
+    censored: LaterCensored = None,
+    support: SupportRule = True,
+    min_propensity: MinPropensity = None,
+    min_rows: MinRows = None,
+    completions: CompletionCount = 256,
+    search: SearchSteps = None,
+    seed: Seed = 0,
+    json: JsonFile = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
+) -> None:
+    """Write one page about a policy for clinicians and statisticians: what it would do, what that is worth, and limits.
+
+    Self-contained, without scripts, for screen and print. It holds a few real records of LOG, without identifiers.
+    """
+    from prudent.command_line.policy_options import PolicyOptions
+    from prudent.command_line.reporting import ReportOptions, report_on
+    from prudent.reporting import ReportSettings
+    from prudent.table import Part, TextFormat
+
+    policies = PolicyOptions(
+        *(strategy.value, risk, c, floor, fallback),
+        **{"completions": completions, "seed": seed, "search": search, "below": below},
+        **{"support": support, "min_propensity": min_propensity, "min_rows": min_rows},
+    )
+    options = ReportOptions(
+        *(out, card, json, learnt_from, tuple(label or ()), propensity, group, censored),
+        *(TextFormat(sep, decimal, encoding), Part(table_name, query, sheet)),
+    )
+    named = {} if title is None else {"title": title}
+    settings = ReportSettings(
+        **named,
+        intended_use=intended_use,
+        below=below,
+        confidence=confidence,
+        cases=cases,
+        seed=seed,
+        evaluated_rows=rows,
+    )
+    report_on(model, log, policies, options, settings)
 
 
 @app.command()

@@ -58,6 +58,7 @@ class EvaluationOptions:
     propensity: str | None
     seed: int
     show_estimators: bool = False
+    details: bool = False
     group: str | None = None
     censored: str | None = None
 
@@ -103,14 +104,12 @@ def evaluate_model(
     require_json_destination(json_file)
     _require_picture_destination(studies)
     FilesOfACommand({"--json": json_file, "--columns-to": studies.columns_to}, (log.path,), (model,)).check()
-    requests = _requests(policy_options, strategies)
+    requests = requests_of(policy_options, strategies or STRATEGIES)
     fitted = load(model)
     frame, file_notes = read_with_notes(log, written, Faithful((*fitted.text_columns, *rules)), part)
     policies = {name: request.policy(fitted) for name, request in requests.items()}
     others = _rules(fitted, frame, rules, tuple(policies), options.propensity)
-    fitted, role_notes = reading_as(fitted, frame, options.group, options.censored)
-    read, notes = _read(fitted, frame, options.propensity)
-    notes = [*role_notes, *notes]
+    fitted, read, notes = read_later(fitted, frame, options.propensity, options.group, options.censored)
     announce_slow_steps(policies, len(read))
     judged: Fitted | CrossFitted = fitted
     deciders: dict[str, Decider] = {**policies, **others}
@@ -140,7 +139,7 @@ def evaluate_model(
             write_text(matter.picture().svg(), studies.columns_to)
     if write_json(facts, json_file):
         return
-    _show(facts, options.show_estimators, has_all=json_file is not None)
+    _show(facts, options, has_all=json_file is not None)
 
 
 def _require_picture_destination(studies: Studies) -> None:
@@ -170,9 +169,9 @@ def _cross_fit_note(folds: int) -> str:
     )
 
 
-def _requests(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
+def requests_of(policy_options: PolicyOptions, strategies: tuple[str, ...]) -> dict[str, PolicyOptions]:
     """The options of each strategy; --risk and --c go to those that have them."""
-    names = tuple(dict.fromkeys(strategies)) or STRATEGIES
+    names = tuple(dict.fromkeys(strategies))
     takes_risk = any(name in TAKES_RISK for name in names)
     requests = {
         name: replace(
@@ -208,6 +207,15 @@ def _rules(
 
 def _follow(name: str, labels: list[str]) -> Callable[[Any], list[Any]]:
     return lambda frame: to_table(frame).cells(name, labels).to_list()
+
+
+def read_later(
+    fitted: Fitted, frame: pl.DataFrame, propensity: str | None, group: str | None, censored: str | None
+) -> tuple[Fitted, Log, list[str]]:
+    """The model as it reads this log, the log, and notes on columns that it lacks."""
+    fitted, role_notes = reading_as(fitted, frame, group, censored)
+    read, notes = _read(fitted, frame, propensity)
+    return fitted, read, [*role_notes, *notes]
 
 
 def _read(fitted: Fitted, frame: pl.DataFrame, propensity: str | None) -> tuple[Log, list[str]]:
@@ -287,11 +295,12 @@ def _sensitivity(facts: Facts) -> list[Section]:
     ]
 
 
-def _show(facts: Facts, estimators: bool, has_all: bool) -> None:
+def _show(facts: Facts, options: EvaluationOptions, has_all: bool) -> None:
     source = Section(introduction=(f"{facts['log']}: {source_sentence(facts)}",))
     matter = [columns_section(facts["columns"])] if "columns" in facts else []
-    show([source, *evaluation_sections(facts, estimators), *matter, *_sensitivity(facts)])
-    more = [] if estimators else ["The same by every estimator: --all-estimators."]
+    estimators = options.show_estimators or options.details
+    show([source, *evaluation_sections(facts, estimators, options.details), *matter, *_sensitivity(facts)])
+    more = [] if options.details else ["Whether the log can answer, policy against policy, every estimator: --details."]
     more += [] if has_all else ["All constant actions, tails by every estimator and more: --json FILE."]
     if more:
         screen().print()

@@ -15,6 +15,7 @@ from prudent.decide.completions import Draws as Draws
 from prudent.decide.completions import PriceTable as PriceTable
 from prudent.decide.completions import assemble as assemble
 from prudent.decide.doses import require_doses_between as require_doses_between
+from prudent.decide.explanation.explaining import quantiles as weighted_quantiles  # noqa: F401
 from prudent.decide.explanation.explanation import ActionPrice as ActionPrice
 from prudent.decide.explanation.explanation import Change as Change
 from prudent.decide.explanation.explanation import Explanation as Explanation

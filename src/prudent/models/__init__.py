@@ -30,6 +30,7 @@ from prudent.models.settings import SHARED_RULES as SHARED_RULES
 from prudent.models.settings import Sizes as Sizes
 from prudent.models.similarity import SPVAE as SPVAE
 from prudent.models.similarity import SimilarityModel as SimilarityModel
+from prudent.models.storage import settings_to_json as settings_to_json
 from prudent.models.training_data import RewardScale as RewardScale
 from prudent.models.training_data import require_fittable as require_fittable
 from prudent.models.training_data import reward_scale as reward_scale

@@ -101,6 +101,8 @@ from prudent.show.pictures.picture import Point as Point
 from prudent.show.pictures.picture import Shape as Shape
 from prudent.show.pictures.picture import Text as Text
 from prudent.show.pictures.picture import picture_style as picture_style
+from prudent.show.report.card_part import model_card as model_card
+from prudent.show.report.page import report_page as report_page
 from prudent.show.sections import Section as Section
 from prudent.show.tables import TextTable as TextTable
 from prudent.show.text import one_line as one_line

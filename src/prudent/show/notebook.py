@@ -3,25 +3,26 @@
 from collections.abc import Iterable, Iterator
 
 import htpy
-from htpy import Element, Node
 
 from prudent.show.advice import advice_section
 from prudent.show.evaluation.comparison import evaluation_sections, source_sentence
 from prudent.show.inspection import log_sections, size_sentence
 from prudent.show.json_types import Facts
 from prudent.show.numbers import counted
-from prudent.show.pages import paragraphs, style_sheet_in_notebooks
+from prudent.show.pages import style_sheet_in_notebooks
+from prudent.show.section_elements import WORDS_STYLE, section_elements
 from prudent.show.sections import Section
 from prudent.show.tables import TextTable
 from prudent.show.text import one_line
 
-NOTEBOOK_STYLE = """
+NOTEBOOK_STYLE = (
+    """
 .prudent.display{margin:0;padding:14px 18px;font-size:14px;max-width:900px}
 .prudent.display h1{font-size:17px;margin:0 0 6px}
 .prudent.display h2{margin:16px 0 4px}
-.prudent.display .numbers td.word,.prudent.display .numbers th.word{text-align:left;white-space:normal}
-.prudent.display .numbers td.word:not(:last-child){padding-right:12px}
 """
+    + WORDS_STYLE
+)
 
 
 def log_fragment(log: Facts) -> str:
@@ -76,31 +77,6 @@ def _model_sections(model: Facts) -> Iterator[Section]:
 
 
 def _fragment(title: str, sections: Iterable[Section]) -> str:
-    body = [_section(section) for section in sections]
+    body = [section_elements(section) for section in sections]
     whole = htpy.article(".prudent.display")[htpy.h1[one_line(title)], body]
     return str(htpy.fragment[style_sheet_in_notebooks(NOTEBOOK_STYLE), whole])
-
-
-def _section(section: Section) -> Node:
-    return [
-        htpy.h2[one_line(section.title)] if section.title else None,
-        paragraphs(section.introduction),
-        None if section.table is None else _table(section.table),
-        paragraphs(section.sentences, "soft" if section.table is not None else None),
-        htpy.ul[(htpy.li[one_line(point)] for point in section.points)] if section.points else None,
-    ]
-
-
-def _table(table: TextTable) -> Element:
-    classes = ["word" if table.holds_words(column) else None for column in range(len(table.headings))]
-
-    def row(first: Element, others: Element, texts: Iterable[str]) -> list[Element]:
-        kinds = [first] + [others] * (len(classes) - 1)
-        return [kind(class_=css)[one_line(text)] for kind, css, text in zip(kinds, classes, texts, strict=True)]
-
-    return htpy.div(".scroll")[
-        htpy.table(".numbers")[
-            htpy.thead[htpy.tr[row(htpy.th(scope="col"), htpy.th(scope="col"), table.headings)]],
-            htpy.tbody[(htpy.tr[row(htpy.th(scope="row"), htpy.td, cells)] for cells in table.rows)],
-        ]
-    ]

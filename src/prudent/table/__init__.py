@@ -30,6 +30,7 @@ from prudent.table.kind_overrides import read_kinds as read_kinds
 from prudent.table.log import Log as Log
 from prudent.table.log import read_log as read_log
 from prudent.table.log_summary import ActionSummary as ActionSummary
+from prudent.table.log_summary import ColumnSummary as ColumnSummary
 from prudent.table.log_summary import LogSummary as LogSummary
 from prudent.table.missing_values import Missing as Missing
 from prudent.table.missing_values import parse_missing as parse_missing

@@ -146,7 +146,11 @@ class Explanation:
         return {**plain_types(self), "status_code": self.status.name.lower()}
 
     def __str__(self) -> str:
-        return explanation_text(self.to_dict())
+        return self.text()
+
+    def text(self, every: bool = False) -> str:
+        """What `print` shows; with `every` all attributes, also those that change nothing."""
+        return explanation_text(self.to_dict(), every)
 
     def html(self) -> str:
         """A page of its own: nothing from outside, no scripts, fit for print."""

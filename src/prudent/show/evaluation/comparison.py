@@ -22,13 +22,16 @@ def evaluation_text(facts: Facts) -> str:
     return "\n".join([*first, "", f"{_title(facts)}:", "", summary_table(facts).text(), "", *sentences])
 
 
-def evaluation_sections(facts: Facts, every_estimator: bool = False) -> Iterator[Section]:
-    """The whole report, in the order it is read, the answer first; `facts` may also have the "strategies" of the
-    policies. every_estimator: also show the values by all estimators that were used."""
+def evaluation_sections(facts: Facts, every_estimator: bool = False, details: bool = True) -> Iterator[Section]:
+    """The report, in the order it is read, the answer first; `facts` may also have the "strategies" of the policies.
+
+    every_estimator: also show the values by all estimators that were used. details: also how sure the log makes each
+    policy's value, and what is behind the table; without them the answer, its table and what to beware of.
+    """
     if conclusion := _bottom_line(facts):
         yield Section("Bottom line", sentences=tuple(conclusion))
-    summary = (*_setting_sentences(facts.get("strategies", {})), *_summary_sentences(facts))
-    yield Section(_title(facts), summary_table(facts), summary)
+    legend = (*_setting_sentences(facts.get("strategies", {})), *_summary_sentences(facts))
+    yield Section(_title(facts), summary_table(facts), legend if details else _brief_sentences(facts))
     if every_estimator and len(facts["policies"][0]["estimates"]) > 1:
         sentence = (
             "direct trusts the expected rewards alone; ips trusts the outcomes of decisions that agree with the "
@@ -36,10 +39,11 @@ def evaluation_sections(facts: Facts, every_estimator: bool = False) -> Iterator
             "are far apart, trust none of them."
         )
         yield Section("The same by every estimator, ± standard error", estimator_table(facts), (sentence,))
-    yield Section("Can the log answer?", points=tuple(_verdicts(facts)))
+    if details:
+        yield Section("Can the log answer?", points=tuple(_verdicts(facts)))
     if warnings := _warnings(facts):
         yield Section("Warnings", points=tuple(warnings))
-    if list(_pairs(facts)):
+    if details and list(_pairs(facts)):
         yield Section("Policy against policy, on the same decisions", difference_table(facts))
     if facts["notes"]:
         yield Section("Notes", points=tuple(facts["notes"]))
@@ -194,6 +198,17 @@ def _summary_sentences(facts: Facts) -> list[str]:
         "size: how many equally weighted rows would say as much as the weighted rows that agree with the policy."
     )
     return [legend, *_alike_sentences(facts), *_constant_sentences(facts), *_referral_sentences(facts)]
+
+
+def _brief_sentences(facts: Facts) -> tuple[str, ...]:
+    """What must be known to read the table, and no more."""
+    worst = percent_written(facts["worst_share"])
+    return (
+        f"In brackets: intervals. worst {worst}: the mean of the worst {worst} of outcomes. The smaller the effective "
+        "sample size, the less the log knows of the policy.",
+        *_alike_sentences(facts),
+        *_referral_sentences(facts),
+    )
 
 
 def _constant_legend(facts: Facts) -> str:

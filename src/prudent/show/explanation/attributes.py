@@ -1,4 +1,5 @@
-"""The attributes of an explained case: those that matter most first, at most eight, and how each matters."""
+"""The attributes of an explained case: at most eight that matter most, those of less weight, those that change
+nothing."""
 
 from typing import Any, NamedTuple
 
@@ -7,6 +8,10 @@ from prudent.show.json_types import Facts
 from prudent.show.text import one_line
 
 MOST_ATTRIBUTES = 8
+
+
+NAMED = 6
+"""Attributes that change nothing are named in text up to so many."""
 
 
 class AttributeRow(NamedTuple):
@@ -18,10 +23,45 @@ class AttributeRow(NamedTuple):
     matters: str
 
 
-def attribute_rows(case: Facts) -> tuple[list[AttributeRow], list[AttributeRow]]:
-    """The attributes that matter most, and all others."""
-    rows = [_row(case, influence) for influence in case["influences"]]
-    return rows[:MOST_ATTRIBUTES], rows[MOST_ATTRIBUTES:]
+class Attributes(NamedTuple):
+    """Those that matter most, those that matter less, and those that change nothing by themselves."""
+
+    most: list[AttributeRow]
+    less: list[AttributeRow]
+    idle: list[AttributeRow]
+
+
+def attribute_rows(case: Facts) -> Attributes:
+    """Every attribute, in the order in which the advice rests on them."""
+    active = [_row(case, one) for one in case["influences"] if not _is_idle(case, one)]
+    idle = [_row(case, one) for one in case["influences"] if _is_idle(case, one)]
+    return Attributes(active[:MOST_ATTRIBUTES], active[MOST_ATTRIBUTES:], idle)
+
+
+def _is_idle(case: Facts, influence: Facts) -> bool:
+    """Whether the advice and, as far as its numbers are written, its lead are the same without it."""
+    if influence["decides"]:
+        return False
+    if not influence["known"]:
+        return influence["gain"] is not None and influence["gain"] <= 0
+    if influence["lead"] is None or case["lead"] is None:
+        return True
+    write = case_figures(case)
+    return write(influence["lead"]) == write(case["lead"])
+
+
+def idle_sentence(case: Facts, names: int | None = None) -> str:
+    """Which attributes change nothing by themselves; `names` of them are named, by default all."""
+    idle = [row.name for row in attribute_rows(case).idle]
+    named, others = idle[:names], idle[names:] if names is not None else []
+    more = f" and {len(others)} more" if others else ""
+    return f"{idle_count(case)}: {', '.join(named)}{more}"
+
+
+def idle_count(case: Facts) -> str:
+    rows = attribute_rows(case)
+    count, other = len(rows.idle), "other " if rows.most else ""
+    return f"{count} {other}{'attribute changes' if count == 1 else 'attributes change'} nothing"
 
 
 def lead_sentence(case: Facts) -> str | None:
@@ -33,15 +73,21 @@ def lead_sentence(case: Facts) -> str | None:
     return f"{one_line(case['about'])} is {ahead} {one_line(case['runner_up'])} by {size} {case['gain_measure']}."
 
 
-def attribute_lines(case: Facts) -> list[str]:
-    """As text, each with its value and how it matters."""
-    shown, others = attribute_rows(case)
-    about, lead = one_line(case["about"]), lead_sentence(case)
+def attribute_lines(case: Facts, every: bool = False) -> list[str]:
+    """As text, each with its value and how it matters; with `every` also those that matter less or not at all."""
+    rows, lead = attribute_rows(case), lead_sentence(case)
     lines = ["What matters most:" if lead is None else f"What matters most ({lead.rstrip('.')}):"]
-    for row in shown:
-        worst = f" (worst plausible for {about}: {row.worst})" if row.worst else ""
-        lines.append(f"  {row.name}: {row.value}{worst}{'; ' if row.matters else ''}{row.matters}")
-    return [*lines, f"  and {len(others)} more of less weight"] if others else lines
+    shown = [*rows.most, *rows.less, *rows.idle] if every else rows.most
+    lines += [_line(case, row) for row in shown]
+    if every:
+        return lines
+    lines += [f"  and {len(rows.less)} more of less weight"] if rows.less else []
+    return [*lines, f"  {idle_sentence(case, NAMED)}"] if rows.idle else lines
+
+
+def _line(case: Facts, row: AttributeRow) -> str:
+    worst = f" (worst plausible for {one_line(case['about'])}: {row.worst})" if row.worst else ""
+    return f"  {row.name}: {row.value}{worst}{'; ' if row.matters else ''}{row.matters}"
 
 
 def _row(case: Facts, influence: Facts) -> AttributeRow:

@@ -6,17 +6,25 @@ from collections.abc import Sequence
 import htpy
 from htpy import Element, Node
 
-from prudent.show.explanation.attributes import MOST_ATTRIBUTES, AttributeRow, attribute_rows, lead_sentence
+from prudent.show.explanation.attributes import (
+    MOST_ATTRIBUTES,
+    AttributeRow,
+    attribute_rows,
+    idle_count,
+    lead_sentence,
+)
 from prudent.show.explanation.figures import gain
 from prudent.show.explanation.picture import explanation_picture
 from prudent.show.explanation.text import (
     barred,
     certainty,
     change_sentences,
-    headline,
     measuring_sentences,
     price_columns,
     what_prices_include,
+)
+from prudent.show.explanation.text import (
+    headline as headline_of,
 )
 from prudent.show.json_types import Facts
 from prudent.show.numbers import counted
@@ -32,7 +40,7 @@ CAVEAT = (
 
 def explanations_page(cases: Sequence[Facts]) -> str:
     """One self-contained page for one or several cases, each on a sheet of its own when printed."""
-    title = headline(cases[0]) if len(cases) == 1 else f"Advice for {len(cases)} cases"
+    title = headline_of(cases[0]) if len(cases) == 1 else f"Advice for {len(cases)} cases"
     return document(title, [explanation_article(case) for case in cases])
 
 
@@ -44,18 +52,25 @@ def explanation_fragment(case: Facts) -> str:
 def explanation_article(case: Facts) -> Element:
     return article(
         paragraphs([f"{_whose(case)} · {case['strategy']}"], "row"),
-        htpy.h1(class_="none" if case["action"] is None else None)[headline(case)],
+        explanation_body(case),
+        htpy.footer[CAVEAT],
+    )
+
+
+def explanation_body(case: Facts, headline: Element = htpy.h1, heading: Element = htpy.h2) -> Node:
+    """Everything about a case but whose it is; `headline` and `heading` are the levels that fit the page around it."""
+    return [
+        headline(class_="none" if case["action"] is None else None)[headline_of(case)],
         paragraphs([_sentence(case["status"])] if case["status_code"] != "ok" else [], "status"),
         paragraphs([case["reason"]], "why"),
         paragraphs([_sentence(case["flags"])] if case["flags"] else [], "flags"),
         htpy.figure[explanation_picture(case)],
         _prices(case),
         paragraphs(what_prices_include(case), "soft"),
-        _attributes(case),
-        _changes(case),
-        _measuring(case),
-        htpy.footer[CAVEAT],
-    )
+        _attributes(case, heading),
+        _changes(case, heading),
+        _measuring(case, heading),
+    ]
 
 
 def _whose(case: Facts) -> str:
@@ -78,22 +93,24 @@ def _row_class(case: Facts, price: Facts) -> str:
     return "barred" if barred(price) else ""
 
 
-def _attributes(case: Facts) -> Node:
-    shown, others = attribute_rows(case)
+def _attributes(case: Facts, heading: Element) -> Node:
+    rows = attribute_rows(case)
     lead = lead_sentence(case)
     nothing = "Nothing is known: this is the advice for an average case." if not case["observed"] else None
+    less = counted(len(rows.less), "attribute of less weight", "attributes of less weight")
     return [
-        htpy.h2["What matters most for this advice"],
+        heading["What matters most for this advice"],
         paragraphs([sentence for sentence in (nothing, lead) if sentence is not None]),
-        _attribute_table(shown),
-        htpy.details[
-            htpy.summary[counted(len(others), "attribute of less weight", "attributes of less weight")],
-            _attribute_table(others),
-        ]
-        if others
-        else None,
+        _attribute_table(rows.most) if rows.most else None,
+        htpy.details[htpy.summary[less], _attribute_table(rows.less)] if rows.less else None,
+        htpy.details[htpy.summary[idle_count(case)], _values(rows.idle)] if rows.idle else None,
         paragraphs([_worst_values(case), *certainty(case)] if case["most_likely"] else certainty(case), "soft"),
     ]
+
+
+def _values(rows: Sequence[AttributeRow]) -> Element:
+    """Names with their values, without a line each."""
+    return htpy.p(".soft")["; ".join(f"{row.name}: {row.value}" for row in rows)]
 
 
 def _worst_values(case: Facts) -> str:
@@ -111,21 +128,21 @@ def _attribute_table(rows: Sequence[AttributeRow]) -> Element:
     return table(["attribute", "value", "worst plausible value", "how it matters"], rows, css="attributes")
 
 
-def _changes(case: Facts) -> Node:
+def _changes(case: Facts, heading: Element) -> Node:
     if not case["changes"]:
         return None
     sentences = [htpy.li[sentence] for sentence in change_sentences(case)]
-    return [htpy.h2["What would change this advice"], htpy.ul[sentences]]
+    return [heading["What would change this advice"], htpy.ul[sentences]]
 
 
-def _measuring(case: Facts) -> Node:
+def _measuring(case: Facts, heading: Element) -> Node:
     if not case["measurements"]:
         return None
     worth = [gap for gap in case["measurements"] if gap["gain"] > 0]
     headings = ["attribute", f"change of {one_line(case['reward_name'])} {case['gain_measure']}"]
     rows = [[gap["attribute"], gain(case, gap["gain"])] for gap in worth[:MOST_ATTRIBUTES]]
     return [
-        htpy.h2["What to measure"],
+        heading["What to measure"],
         paragraphs(measuring_sentences(case)),
         table(headings, rows, css="numbers") if rows else None,
     ]

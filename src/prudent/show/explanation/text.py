@@ -14,13 +14,14 @@ CERTAIN = 0.999
 NOT_ALLOWED, RARE = " (not allowed)", " (too rarely given)"
 
 
-def explanation_text(case: Facts) -> str:
+def explanation_text(case: Facts, every: bool = False) -> str:
+    """every: list all attributes, not only those that matter most."""
     lines = [headline(case) + ("" if case["status_code"] == "ok" else f" ({case['status']})"), f"Why: {case['reason']}"]
     if case["flags"]:
         lines.append(f"Note: {case['flags']}")
     lines += ["", _price_table(case), *what_prices_include(case), ""]
     return "\n".join(
-        [*lines, *attribute_lines(case), *certainty(case), *change_sentences(case), *measuring_sentences(case)]
+        [*lines, *attribute_lines(case, every), *certainty(case), *change_sentences(case), *measuring_sentences(case)]
     )
 
 
