@@ -7,7 +7,7 @@ import prudent
 from prudent.promise import Certificate
 
 DISASTER = -5.0
-LIMIT = 0.10
+LIMIT = 0.05
 CONFIDENCE = 0.9
 
 
