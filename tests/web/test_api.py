@@ -303,6 +303,16 @@ def test_what_is_advised_done_and_seen_is_in_the_journal(opened: Opened, journal
     assert recorded[second["id"]].took is None
 
 
+def test_an_id_that_is_none_is_said(opened: Opened, journal: Path):
+    assert "'id'" in problem_of(opened(journal).post("/api/advice/17/action", json={"action": "low"}))
+
+
+def test_the_description_has_the_columns_of_the_model(client: TestClient):
+    case = client.get("/openapi.json").json()["components"]["schemas"]["Case"]["properties"]
+    assert case["grade"]["anyOf"][0] == {"enum": ["mild", "moderate", "severe"]}
+    assert case["pressure"]["anyOf"][0]["type"] == "number"
+
+
 def test_an_unknown_advice_is_said(opened: Opened, journal: Path, client: TestClient):
     with_journal, path = opened(journal), f"/api/advice/{'0' * 32}/action"
     assert "0" * 32 in problem_of(with_journal.post(path, json={"action": "low"}))
