@@ -28,7 +28,7 @@ def problem_of(response: Any, status: int = 400) -> str:
 
 @pytest.mark.parametrize(
     ("how", "strategy"),
-    [({}, None), ({"strategy": "tail", "risk": 0.1}, TailAverse(0.1)), ({"strategy": "conservative"}, Conservative())],
+    [({}, None), ({"strategy": "tail", "risk": 0.2}, TailAverse(0.2)), ({"strategy": "conservative"}, Conservative())],
 )
 def test_one_case_gets_the_advice_of_the_policy(client: TestClient, service: Service, how: Any, strategy: Any):
     answer = client.post("/api/recommend", json={"case": CASE, **how}).json()
