@@ -28,7 +28,7 @@ def problem_of(response: Any, status: int = 400) -> str:
 
 @pytest.mark.parametrize(
     ("how", "strategy"),
-    [({}, None), ({"strategy": "tail", "risk": 0.1}, TailAverse(0.1)), ({"strategy": "conservative"}, Conservative())],
+    [({}, None), ({"strategy": "tail", "risk": 0.2}, TailAverse(0.2)), ({"strategy": "conservative"}, Conservative())],
 )
 def test_one_case_gets_the_advice_of_the_policy(client: TestClient, service: Service, how: Any, strategy: Any):
     answer = client.post("/api/recommend", json={"case": CASE, **how}).json()
@@ -301,6 +301,16 @@ def test_what_is_advised_done_and_seen_is_in_the_journal(opened: Opened, journal
     assert entry.advice["action"] == first["action"]
     assert (recorded[first["id"]].took, recorded[first["id"]].reward) == ("high", -0.5)
     assert recorded[second["id"]].took is None
+
+
+def test_an_id_that_is_none_is_said(opened: Opened, journal: Path):
+    assert "'id'" in problem_of(opened(journal).post("/api/advice/17/action", json={"action": "low"}))
+
+
+def test_the_description_has_the_columns_of_the_model(client: TestClient):
+    case = client.get("/openapi.json").json()["components"]["schemas"]["Case"]["properties"]
+    assert case["grade"]["anyOf"][0] == {"enum": ["mild", "moderate", "severe"]}
+    assert case["pressure"]["anyOf"][0]["type"] == "number"
 
 
 def test_an_unknown_advice_is_said(opened: Opened, journal: Path, client: TestClient):

@@ -140,7 +140,7 @@ class Done(BaseModel):
     recorded: Literal[True] = True
 
 
-AdviceId = Annotated[str, Path(description="The id of an advice", max_length=80)]
+AdviceId = Annotated[str, Path(description="The id of an advice", pattern="^[0-9a-f]{32}$")]
 
 
 def api_router(answering: Answering) -> APIRouter:

@@ -16,6 +16,7 @@ from prudent.journal import Journal
 from prudent.show import one_line
 from prudent.web.answering import Answering
 from prudent.web.api import api_router
+from prudent.web.description import describe_model
 from prudent.web.limits import BodyLimit, Limits, Workers
 from prudent.web.recorder import Recorder
 from prudent.web.security import Access, Guard
@@ -73,6 +74,7 @@ def create_app(
     app.state.answering = answering
     app.include_router(api_router(answering))
     app.include_router(table_router(answering))
+    describe_model(app, service.fitted)
     app.include_router(site_router(answering, access))
     for router in extra_routers:
         app.include_router(router)

@@ -55,14 +55,15 @@ def site_router(answering: Answering, access: Access) -> APIRouter:
 
     @router.post("/")
     async def filled_form(request: Request) -> HTMLResponse:
-        fields = await request.form(max_fields=MOST_FIELDS)
-        status, shown = await site.answer(fields)
-        return HTMLResponse(site.case_page(site.filled(fields), shown), status)
+        async with request.form(max_fields=MOST_FIELDS) as fields:
+            status, shown = await site.answer(fields)
+            return HTMLResponse(site.case_page(site.filled(fields), shown), status)
 
     @router.post("/answer")
     async def answer_alone(request: Request) -> HTMLResponse:
-        status, shown = await site.answer(await request.form(max_fields=MOST_FIELDS))
-        return HTMLResponse(str(shown), status)
+        async with request.form(max_fields=MOST_FIELDS) as fields:
+            status, shown = await site.answer(fields)
+            return HTMLResponse(str(shown), status)
 
     @router.get("/table")
     async def table_form() -> HTMLResponse:
@@ -71,7 +72,8 @@ def site_router(answering: Answering, access: Access) -> APIRouter:
     @router.post("/table")
     async def table(request: Request) -> Response:
         try:
-            return await site.table(await request.form())
+            async with request.form() as fields:
+                return await site.table(fields)
         except (InputProblem, HTTPException) as problem:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
@@ -85,7 +87,8 @@ def site_router(answering: Answering, access: Access) -> APIRouter:
 
     @router.post("/later/{id}")
     async def later(id: str, request: Request) -> JSONResponse:
-        return JSONResponse({"said": await site.later(id, await request.form())})
+        async with request.form() as fields:
+            return JSONResponse({"said": await site.later(id, fields)})
 
     @router.get(LOGIN)
     async def ask_for_token() -> HTMLResponse:
@@ -93,7 +96,8 @@ def site_router(answering: Answering, access: Access) -> APIRouter:
 
     @router.post(LOGIN)
     async def take_token(request: Request) -> Response:
-        given = (await request.form()).get("token")
+        async with request.form() as fields:
+            given = fields.get("token")
         if not isinstance(given, str) or not access.knows(given.strip()):
             return HTMLResponse(whole_page("Token", None, login_page(wrong=True)), 401)
         response = RedirectResponse(".", 303)
