@@ -147,19 +147,20 @@ def _measure(case: Facts) -> Node:
 
 
 def _mattered(case: Facts) -> Node:
-    shown, others = attribute_rows(case)
-    if not shown:
+    rows = attribute_rows(case)
+    if not rows.most:
         return None
     return htpy.section[
         htpy.h3["What mattered"],
-        _attributes(shown),
-        htpy.details[
-            htpy.summary[counted(len(others), "column of less weight", "columns of less weight")], _attributes(others)
-        ]
-        if others
-        else None,
+        _attributes(rows.most),
+        _folded(counted(len(rows.less), "column of less weight", "columns of less weight"), rows.less),
+        _folded(counted(len(rows.idle), "column that changes nothing", "columns that change nothing"), rows.idle),
         (htpy.p(".soft")[_sentence(sentence)] for sentence in certainty(case)),
     ]
+
+
+def _folded(summary: str, rows: Sequence[Any]) -> Node:
+    return htpy.details[htpy.summary[summary], _attributes(rows)] if rows else None
 
 
 def _attributes(rows: Sequence[Any]) -> Element:
