@@ -23,7 +23,7 @@ def test_every_answer_has_the_headers(client: TestClient, path: str):
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_there_are_no_pages_with_scripts_of_others(client: TestClient):

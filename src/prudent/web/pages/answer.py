@@ -79,9 +79,9 @@ def _head(case: Facts) -> Element:
 
 
 def _remarks(case: Facts, notes: Sequence[str]) -> Node:
-    remarks = [case["status"]] if case["status_code"] != "ok" else []
-    remarks += [flag for flag in case["flags"].split("; ") if flag]
-    sentences = [_sentence(one_line(remark)) for remark in [*remarks, *notes]]
+    status = [_sentence(case["status"])] if case["status_code"] != "ok" else []
+    # as they are: many begin with the name of a column
+    sentences = [one_line(remark) for remark in [*status, *case["flags"].split("; "), *notes] if remark]
     return htpy.ul(".remarks")[(htpy.li[sentence] for sentence in sentences)] if sentences else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import htpy
 from htpy import Element, Node
 
-from prudent.show import one_line
+from prudent.show import one_line, significant
 
 MOST_IN_LIST = 60
 """Levels beyond that are typed, with proposals."""
@@ -98,9 +98,8 @@ def _hint(column: Mapping[str, Any]) -> str:
     if column["levels"] is not None:
         return ""
     whole = "whole, " if column["whole"] and column["kind"] != "date" else ""
-    words = "between" if column["kind"] == "bounded" else "in the log"
-    shows = one_line(column["shows"])
-    return f"{whole}between {shows.replace(' to ', ' and ')}" if words == "between" else f"{whole}{shows} in the log"
+    low, high = (end if isinstance(end, str) else significant(end) for end in (column["low"], column["high"]))
+    return f"between {low} and {high}" if column["kind"] == "bounded" else f"{whole}{low} to {high} in the log"
 
 
 def _control(name: str, column: Mapping[str, Any], text: str, described: str | None) -> Node:
