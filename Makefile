@@ -37,6 +37,7 @@ bench: .venv/dev
 	$(BIN)/python -m benchmarks.measuring
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.web
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -32,6 +32,7 @@ from benchmarks import (
     measuring,
     search,
     speed,
+    web,
 )
 from experiments.command import Files
 from experiments.ihdp import pictures as ihdp_pictures
@@ -59,6 +60,7 @@ BENCHMARKS = [
         measuring,
         search,
         speed,
+        web,
     )
 ]
 EXPERIMENTS: dict[str, tuple[Tables, Callable[[Path], Files]]] = {

@@ -16,6 +16,7 @@ CONTENTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Use your own table", "docs/guide.md"),
         ("Read and write where your data live", "docs/data.md"),
         ("Write a report", "docs/report.md"),
+        ("Serve a web page and an API", "docs/web.md"),
         ("Handle several rows of one patient", "docs/groups.md"),
         ("Evaluate your own policy", "docs/own_policy.md"),
         ("Use a GPU", "docs/gpu.md"),
