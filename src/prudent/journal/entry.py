@@ -62,7 +62,8 @@ class Entry:
 class Recorded:
     """An entry as it is in the journal, with the action that was taken and the outcome, where they are known.
 
-    Something was recorded where the moment is not None.
+    Something was recorded where the moment is not None. declined_at: when the advice was declined, be it unknown what
+    was done instead.
     """
 
     entry: Entry
@@ -70,6 +71,7 @@ class Recorded:
     took_at: datetime | None = None
     reward: float | None = None
     reward_at: datetime | None = None
+    declined_at: datetime | None = None
 
 
 @dataclass(frozen=True)
