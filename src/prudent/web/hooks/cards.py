@@ -34,13 +34,12 @@ def card_of(
     }
     if action is None:
         return card
-    suggested = [one for one in mapping.actions if mapping.suggest_all or _is(one, action)]
-    suggested.sort(key=lambda one: not _is(one, action))
+    others = [one for one in mapping.actions if not _is(one, action)]
+    suggested = [mapping.words(action), *(others if mapping.suggest_all else ())]
     card["suggestions"] = [_suggestion(id, one, _is(one, action), context) for one in suggested]
     card["selectionBehavior"] = "at-most-one"
-    others = [one for one in mapping.actions if not _is(one, action)][:MOST_REASONS]
-    reasons = [{"code": label_text(one.action), "display": f"{one.label} instead"} for one in others]
-    card["overrideReasons"] = [*reasons, {"code": OTHER, "display": "Another reason"}]
+    reasons = [{"code": label_text(one.action), "display": f"{one_line(one.label)} instead"} for one in others]
+    card["overrideReasons"] = [*reasons[:MOST_REASONS], {"code": OTHER, "display": "Another reason"}]
     return card
 
 

@@ -40,12 +40,14 @@ def _report(mapping: HookMapping, report: Mapping[str, Any]) -> tuple[str, Actio
         actions = [one.action for one in mapping.actions if suggestion_id(id, one.action) in accepted]
         if len(accepted) != 1 or not actions:
             raise InputProblem(
-                "A report with the outcome 'accepted' must name one suggestion of the card in 'acceptedSuggestions', as "
-                '[{"id": "…"}].'
+                "A report with the outcome 'accepted' must name one suggestion of the card in 'acceptedSuggestions', "
+                'as [{"id": "…"}].'
             )
         return id, actions[0], at
     if outcome != "overridden":
-        raise InputProblem(f"The 'outcome' of a report must be 'accepted' or 'overridden'. Got {outcome!r:.80} instead.")
+        raise InputProblem(
+            f"The 'outcome' of a report must be 'accepted' or 'overridden'. Got {outcome!r:.80} instead."
+        )
     code = inner(inner(report, "overrideReason"), "reason").get("code")
     instead = [one.action for one in mapping.actions if isinstance(code, str) and label_text(one.action) == code]
     return id, instead[0] if instead else None, at

@@ -17,6 +17,7 @@ from prudent.web.hooks.sources import PatientSource, Source, read_source
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOOK = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _CONTEXT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+TABLES = ("service", "strategy", "columns", "actions", "keep")
 PATIENT = "patient"
 """The key of the prefetch with the patient's own record."""
 
@@ -33,8 +34,9 @@ class ActionWords:
 
 @dataclass(frozen=True)
 class HookMapping:
-    """One service. keep: fields of the hook's context that the journal keeps with a case, by the name of their column.
-    unmapped: columns of the model that are always gaps."""
+    """One service. outcome: what the reward is called on cards. keep: fields of the hook's context that the journal
+    keeps with a case, by the name of their column. unmapped: columns of the model that are always gaps. strategy: how
+    to choose, as `prudent recommend` says it: name, risk, c, below, floor, fallback."""
 
     id: str
     hook: str
@@ -47,9 +49,12 @@ class HookMapping:
     actions: tuple[ActionWords, ...]
     keep: Mapping[str, str] = field(default_factory=dict)
     unmapped: tuple[str, ...] = ()
+    strategy: Mapping[str, Any] = field(default_factory=dict)
 
     def words(self, action: ActionLabel) -> ActionWords:
-        return next(one for one in self.actions if label_text(one.action) == label_text(action))
+        """Also of a fallback that the log never had."""
+        known = (one for one in self.actions if label_text(one.action) == label_text(action))
+        return next(known, ActionWords(action, str(action), str(action), None))
 
     @property
     def prefetch(self) -> dict[str, str]:
@@ -89,9 +94,8 @@ class HookMapping:
             raise InputProblem(f"The mapping '{file}' is no TOML: {problem}.") from problem
         whole = Section(str(file), "", content)
         for name in content:
-            if name not in ("service", "columns", "actions", "keep"):
-                known = did_you_mean(name, ("service", "columns", "actions", "keep"))
-                raise InputProblem(f"'{file}' has no use for [{name}]. {known}")
+            if name not in TABLES:
+                raise InputProblem(f"'{file}' has no use for [{name}]. {did_you_mean(name, TABLES)}")
         sources = _sources(whole.section("columns"), schema)
         mapped = {source.column.name for source in sources}
         return HookMapping(
@@ -100,6 +104,7 @@ class HookMapping:
             actions=_actions(whole.section("actions"), labels),
             keep=_keep(whole.section("keep"), schema),
             unmapped=tuple(name for name in schema.names if name not in mapped),
+            strategy=_strategy(whole.section("strategy")),
         )
 
 
@@ -126,6 +131,13 @@ def _service(section: Section) -> dict[str, Any]:
         "outcome": section.text("outcome", "outcome"),
         "suggest_all": section.choice("suggest", ("recommended", "all"), "recommended") == "all",
     }
+
+
+def _strategy(section: Section) -> dict[str, Any]:
+    numbers = ("risk", "c", "below", "floor")
+    section.only("name", "fallback", *numbers)
+    found = {"strategy": section.text("name", "expected"), "fallback": section.entries.get("fallback")}
+    return found | {name: section.number(name, None) for name in numbers}
 
 
 def _sources(section: Section, schema: Schema) -> tuple[Source, ...]:
