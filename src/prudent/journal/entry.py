@@ -73,6 +73,16 @@ class Recorded:
     reward_at: datetime | None = None
     declined_at: datetime | None = None
 
+    @property
+    def declined(self) -> bool:
+        """Whether the last that is known is a refusal."""
+        return self.declined_at is not None and (self.took_at is None or self.declined_at > self.took_at)
+
+    @property
+    def action_taken(self) -> Any:
+        """None where it is not known, or where it was withdrawn."""
+        return None if self.declined else self.took
+
 
 @dataclass(frozen=True)
 class Correction:

@@ -105,11 +105,10 @@ def as_log(recorded: Sequence[Recorded], options: ExportOptions | None = None) -
 
 def _decision(recorded: Recorded, options: ExportOptions, labels: dict[str, Any]) -> _Decision:
     advised, chance = recorded.entry.advice["action"], recorded.entry.probability
-    took = recorded.took
-    declined = took is None and recorded.declined_at is not None
-    if took is None and options.assume_followed and not declined:
+    took = recorded.action_taken
+    if took is None and options.assume_followed and not recorded.declined:
         took = advised
-    followed = False if declined else None
+    followed = False if recorded.declined else None
     if took is not None and advised is not None:
         followed = label_text(took) == label_text(advised)
     if options.as_advised:

@@ -92,7 +92,7 @@ class Journal:
     def declined(self, id: str, at: datetime | None = None) -> None:
         """Add that the advice was not followed, where it is not known what was done instead. at: when; default: now.
 
-        `took` may follow, when that becomes known.
+        `took` may follow, when that becomes known. A refusal after it withdraws it.
         """
         moment = moment_text(at)
         with self._store.transaction() as session:
@@ -100,7 +100,7 @@ class Journal:
             found = session.rows(sql, (id,))
             if not found:
                 raise self._unknown(id)
-            if found[0][0] is None:
+            if found[0][0] is None or found[0][0] < moment:
                 session.change("UPDATE prudent_journal_entries SET declined_at = ? WHERE id = ?", (moment, id))
 
     def _unknown(self, id: str) -> InputProblem:
@@ -148,6 +148,14 @@ class Journal:
         with self._store.transaction(write=False) as session:
             rows = session.rows(sql, tuple(given.values()))
         return [_recorded(row) for row in rows]
+
+    def find(self, id: str) -> Recorded:
+        """One entry with what became known of it; an InputProblem where there is none."""
+        with self._store.transaction(write=False) as session:
+            rows = session.rows(f"SELECT {_GIVEN}, {_LATER} FROM prudent_journal_entries WHERE id = ?", (id,))
+        if not rows:
+            raise self._unknown(id)
+        return _recorded(rows[0])
 
     def _known(self, session: Session, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         sql = f"SELECT {_GIVEN} FROM prudent_journal_entries WHERE id = ?"

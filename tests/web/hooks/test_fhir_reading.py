@@ -97,8 +97,9 @@ def mapping(tmp_path_factory: pytest.TempPathFactory) -> HookMapping:
     return HookMapping.read(path, SCHEMA, ("high", "low"))
 
 
-def plain(resource: Any) -> Any:
-    return json.loads(resource.model_dump_json())
+def fhir(model: Any, **content: Any) -> Any:
+    """A resource that FHIR's own model accepts, as JSON."""
+    return json.loads(model.model_validate(content).model_dump_json())
 
 
 def hours(ago: float) -> str:
@@ -110,14 +111,14 @@ def quantity(value: float, unit: str | None = "mmol/L", **more: Any) -> dict[str
     return {"valueQuantity": {"value": value} | named | more}
 
 
-def observation(ago: float = 1, code: str = "2524-7", status: str = "final", who: str = ME, **value: Any) -> Any:
+def observation(ago: Any = 1, code: Any = "2524-7", status: Any = "final", who: Any = ME, **value: Any) -> Any:
     coding = {"coding": [{"system": "http://loinc.org", "code": code}]}
     known = {"status": status, "code": coding, "subject": {"reference": f"Patient/{who}"}}
-    return plain(Observation(**known, effectiveDateTime=hours(ago), **(value or quantity(2.5))))
+    return fhir(Observation, **known, effectiveDateTime=hours(ago), **(value or quantity(2.5)))
 
 
 def bundle(*resources: Any, **more: Any) -> Any:
-    return plain(Bundle(type="searchset", entry=[{"resource": one} for one in resources] or None, **more))
+    return fhir(Bundle, type="searchset", entry=[{"resource": one} for one in resources] or None, **more)
 
 
 def cell(mapping: HookMapping, column: str, prefetched: Any) -> tuple[Any, bool]:
@@ -128,7 +129,7 @@ def cell(mapping: HookMapping, column: str, prefetched: Any) -> tuple[Any, bool]
     return case.cells[column], any(remark.startswith(f"{column}:") for remark in case.remarks)
 
 
-OUTCOME = plain(OperationOutcome(issue=[{"severity": "error", "code": "timeout"}]))
+OUTCOME = fhir(OperationOutcome, issue=[{"severity": "error", "code": "timeout"}])
 NEXT = {"link": [{"relation": "next", "url": "https://fhir.example/page2"}]}
 MISNAMED = {"valueQuantity": {"value": 2.5, "unit": "mmol/L", "code": "mg/L", "system": UCUM}}
 LATER, EARLIER = observation(5, **quantity(5.0)), observation(9, **quantity(9.0))
@@ -189,16 +190,15 @@ def condition(clinical: str = "active", verification: str = "confirmed", who: st
     kinds = {"clinicalStatus": clinical, "verificationStatus": verification}
     statuses = {name: {"coding": [{"system": f"http://x/{name}", "code": code}]} for name, code in kinds.items()}
     code = {"coding": [{"system": "http://snomed.info/sct", "code": "73211009"}]}
-    return plain(Condition(code=code, subject={"reference": f"Patient/{who}"}, **statuses, **more))
+    return fhir(Condition, code=code, subject={"reference": f"Patient/{who}"}, **statuses, **more)
 
 
 def prescription(status: str = "active", ago: float = 24, dated: bool = True) -> Any:
     code = {"coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "83367"}]}
     when = {"authoredOn": hours(ago)} if dated else {}
     subject = {"reference": f"https://fhir.example/r4/Patient/{ME}"}
-    return plain(
-        MedicationRequest(status=status, intent="order", medicationCodeableConcept=code, subject=subject, **when)
-    )
+    known = {"status": status, "intent": "order", "medicationCodeableConcept": code, "subject": subject}
+    return fhir(MedicationRequest, **known, **when)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_diagnoses_and_prescriptions(column: str, prefetched: Any, expected: Any
 )
 def test_the_patients_own_record(patient: Any, cells: Any, mapping: HookMapping):
     for id, expected in ((ME, cells), ("p2", (None, None, None))):
-        record = plain(Patient(id=id, **patient))
+        record = fhir(Patient, id=id, **patient)
         found = read_case(mapping, Request(ME, {"patient": record}, NOW)).cells
         assert (found["age"], found["sex"], found["born"]) == expected
 

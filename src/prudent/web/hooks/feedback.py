@@ -19,16 +19,18 @@ def add_feedback(mapping: HookMapping, journal: Journal, body: Any) -> None:
     """Accepted: the suggestion's action was taken. Overridden with the reason that another action was taken instead:
     that one. Overridden otherwise: the advice was declined.
 
-    Reports may come again, and in any order: the latest of a card holds, as a correction.
+    Reports may come again, and in any order: the one of the latest moment holds, as a correction.
     """
     reports = list(items(body.get("feedback"))) if isinstance(body, Mapping) else []
     if not reports or len(reports) > MOST_REPORTS:
         raise InputProblem(f"The request must have a 'feedback' list with 1 to {MOST_REPORTS} reports.")
     read = [_report(mapping, report) for report in reports]  # all are right before any is written
+    taken = {id: journal.find(id).took_at for id, _, _ in read}
     for id, action, at in sorted(read, key=lambda one: one[2]):
+        known = taken[id]
         if action is None:
             journal.declined(id, at)
-        else:
+        elif known is None or known <= at:
             journal.took(id, action, at, correct=True)
 
 
