@@ -9,7 +9,7 @@ import pytest
 import prudent
 
 ROOT = Path(prudent.__file__).parent
-SURFACES = {"prudent.evaluation.effects", "prudent.worlds.insulin"}
+SURFACES = {"prudent.evaluation.effects", "prudent.web.hooks", "prudent.worlds.insulin"}
 """Rooms within rooms that have a surface of their own."""
 LIGHT = ROOT / "command_line" / "commands.py"  # `prudent --help` must not wait for JAX
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)

@@ -63,6 +63,9 @@ def test_the_log_of_the_advice_has_every_propensity():
 
 def test_advice_may_be_assumed_to_be_followed_and_outcomes_may_be_missing():
     assert columns(MIXED, assume_followed=True)["action"] == ["high", "none", "low", "low"]
+    declined = Recorded(MIXED[2].entry, None, None, 3.0, SEEN, SEEN)
+    assert columns([*MIXED[:2], declined], assume_followed=True)["action"] == ["high", "none"]
+    assert columns([declined], as_advised=True, keep=("followed",))["followed"] == [False]
     open_too = columns(MIXED, with_censored=True)
     assert open_too["censored"] == [0, 0, 1, 0]
     assert open_too["reward"] == [1.0, 2.0, None, 4.0]

@@ -106,6 +106,19 @@ def test_a_correction_replaces_and_keeps_what_was(place: str):
     assert replaced[0].value_at == datetime(2024, 4, 1, tzinfo=UTC)
 
 
+def test_declined_advice_is_known_not_to_be_followed(place: str):
+    with Journal.open(place) as journal:
+        one, seen = entry(), datetime(2024, 4, 1, tzinfo=UTC)
+        journal.record([one])
+        for _ in range(2):
+            journal.declined(one.id, seen)
+        (found,) = journal.recorded()
+        journal.took(one.id, "low")
+        with pytest.raises(InputProblem, match="id"):
+            journal.declined("0" * 32)
+    assert (found.declined_at, found.took_at) == (seen, None)
+
+
 def _make_version_1(place: str) -> None:
     row = ("a" * 32, "2024-03-01T12:00:00.000000+00:00", MODEL, '{"age": 54}', '{"action": "high"}', 0.5, "api")
     cells = ", ".join(map(repr, (*row, '"low"', row[1])))

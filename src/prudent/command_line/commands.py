@@ -992,6 +992,14 @@ def serve(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
     ] = 0.95,
+    cds_hooks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also answer a hospital's system by CDS Hooks; this .toml file says which of its FHIR records are the "
+            "columns.",
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Serve https, with this certificate (PEM) and --key.")
     ] = None,
@@ -1012,6 +1020,7 @@ def serve(
     limits = {"rows": most_rows, "table": most_megabytes * 2**20, "seconds": seconds}
     places = {"token_file": token_file, "journal": journal, "guarantee": guarantee, "certificate": certificate}
     options = {"hosts": tuple(allow_host or ()), "confidence": confidence, "warm_up": warm_up, "key": key}
+    options |= {"cds_hooks": cds_hooks}
     serve_model(limits, model=model, host=host, port=port, without_token=without_token, **places, **options)
 
 

@@ -62,7 +62,8 @@ class Entry:
 class Recorded:
     """An entry as it is in the journal, with the action that was taken and the outcome, where they are known.
 
-    Something was recorded where the moment is not None.
+    Something was recorded where the moment is not None. declined_at: when the advice was declined, be it unknown what
+    was done instead.
     """
 
     entry: Entry
@@ -70,6 +71,17 @@ class Recorded:
     took_at: datetime | None = None
     reward: float | None = None
     reward_at: datetime | None = None
+    declined_at: datetime | None = None
+
+    @property
+    def declined(self) -> bool:
+        """Whether the last that is known is a refusal."""
+        return self.declined_at is not None and (self.took_at is None or self.declined_at > self.took_at)
+
+    @property
+    def action_taken(self) -> Any:
+        """None where it is not known, or where it was withdrawn."""
+        return None if self.declined else self.took
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ KEPT = ("id", "at", "model", "source", "advised", "followed", "took_at", "reward
 class ExportOptions:
     """Which entries, and what counts as the action.
 
-    as_advised: the action is the advice, whatever was done. assume_followed: where no action was recorded, the advice
-    was followed. with_censored: also decisions whose outcome is not known, marked in a column. keep: of `KEPT`. action,
-    reward: the names of these columns.
+    as_advised: the action is the advice, whatever was done. assume_followed: where no action and no refusal was
+    recorded, the advice was followed. with_censored: also decisions whose outcome is not known, marked in a column.
+    keep: of `KEPT`. action, reward: the names of these columns.
     """
 
     as_advised: bool = False
@@ -105,10 +105,12 @@ def as_log(recorded: Sequence[Recorded], options: ExportOptions | None = None) -
 
 def _decision(recorded: Recorded, options: ExportOptions, labels: dict[str, Any]) -> _Decision:
     advised, chance = recorded.entry.advice["action"], recorded.entry.probability
-    took = recorded.took
-    if took is None and options.assume_followed:
+    took = recorded.action_taken
+    if took is None and options.assume_followed and not recorded.declined:
         took = advised
-    followed = None if took is None or advised is None else label_text(took) == label_text(advised)
+    followed = False if recorded.declined else None
+    if took is not None and advised is not None:
+        followed = label_text(took) == label_text(advised)
     if options.as_advised:
         return _Decision(recorded, advised, followed, None if advised is None else chance)
     action = None if took is None else labels.get(label_text(took), took)

@@ -16,7 +16,7 @@ from prudent.journal.store import Session, Store
 from prudent.table import Place, label_text
 
 _GIVEN = "id, at, model, cells, advice, probability, source"
-_LATER = "took, took_at, reward, reward_at"
+_LATER = "took, took_at, reward, reward_at, declined_at"
 
 
 @final
@@ -89,13 +89,30 @@ class Journal:
             raise InputProblem(f"An outcome must be a finite number. Got {reward!r} instead.")
         self._add(id, _Later("reward", float(reward), moment_text(at)), correct)
 
+    def declined(self, id: str, at: datetime | None = None) -> None:
+        """Add that the advice was not followed, where it is not known what was done instead. at: when; default: now.
+
+        `took` may follow, when that becomes known. A refusal after it withdraws it.
+        """
+        moment = moment_text(at)
+        with self._store.transaction() as session:
+            sql = f"SELECT declined_at FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
+            found = session.rows(sql, (id,))
+            if not found:
+                raise self._unknown(id)
+            if found[0][0] is None or found[0][0] < moment:
+                session.change("UPDATE prudent_journal_entries SET declined_at = ? WHERE id = ?", (moment, id))
+
+    def _unknown(self, id: str) -> InputProblem:
+        return InputProblem(f"The journal '{self._place}' has no advice with the id {id!r:.80}; check the id.")
+
     def _add(self, id: str, later: "_Later", correct: bool) -> None:
         what = later.what
         with self._store.transaction() as session:
             sql = f"SELECT {what}, {what}_at FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
             found = session.rows(sql, (id,))
             if not found:
-                raise InputProblem(f"The journal '{self._place}' has no advice with the id {id!r:.80}; check the id.")
+                raise self._unknown(id)
             before = _Later(what, *found[0])
             if before.value is not None and before.same(later):
                 return
@@ -132,6 +149,14 @@ class Journal:
             rows = session.rows(sql, tuple(given.values()))
         return [_recorded(row) for row in rows]
 
+    def find(self, id: str) -> Recorded:
+        """One entry with what became known of it; an InputProblem where there is none."""
+        with self._store.transaction(write=False) as session:
+            rows = session.rows(f"SELECT {_GIVEN}, {_LATER} FROM prudent_journal_entries WHERE id = ?", (id,))
+        if not rows:
+            raise self._unknown(id)
+        return _recorded(rows[0])
+
     def _known(self, session: Session, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         sql = f"SELECT {_GIVEN} FROM prudent_journal_entries WHERE id = ?"
         return {row[0]: tuple(row) for id in ids for row in session.rows(sql, (id,))}
@@ -155,10 +180,10 @@ def _row(entry: Entry) -> tuple[Any, ...]:
 
 
 def _recorded(row: tuple[Any, ...]) -> Recorded:
-    id, at, model, case, advice, probability, source, took, took_at, reward, reward_at = row
+    id, at, model, case, advice, probability, source, took, took_at, reward, reward_at, declined_at = row
     entry = Entry(id, datetime.fromisoformat(at), model, from_json(case), from_json(advice), probability, source)
-    moments = [None if text is None else datetime.fromisoformat(text) for text in (took_at, reward_at)]
-    return Recorded(entry, None if took is None else value_from_json(took), moments[0], reward, moments[1])
+    moments = [None if text is None else datetime.fromisoformat(text) for text in (took_at, reward_at, declined_at)]
+    return Recorded(entry, None if took is None else value_from_json(took), moments[0], reward, *moments[1:])
 
 
 class _Later(NamedTuple):

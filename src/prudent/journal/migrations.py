@@ -36,6 +36,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX prudent_journal_by_model ON prudent_journal_entries (model, at)",
     ),
+    ("ALTER TABLE prudent_journal_entries ADD COLUMN declined_at TEXT",),
 )
 """What leads from version 0, which is nothing, to 1, from 1 to 2, and so on."""
 VERSION = len(STEPS)

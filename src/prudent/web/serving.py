@@ -3,24 +3,26 @@
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 from fastapi import APIRouter
 
 from prudent.errors import InputProblem
 from prudent.journal import Journal, hash_of
-from prudent.models import load
+from prudent.models import Fitted, load
 from prudent.progress import reporting
 from prudent.show import PlainConsole, printable
 from prudent.table import Faithful, Log, Place, TextFormat, read_with_notes
 from prudent.web.app import create_app
-from prudent.web.choices import CAUTION
+from prudent.web.choices import CAUTION, Choice
+from prudent.web.hooks import Advise, HookMapping, router
 from prudent.web.limits import Limits
 from prudent.web.security import LOCAL, Access
-from prudent.web.service import Service
+from prudent.web.service import Case, Service
 
 TOKEN_VARIABLE = "PRUDENT_TOKEN"
 
@@ -42,6 +44,7 @@ class Serving:
     key: Path | None = None
     warm_up: bool = True
     limits: Limits = field(default_factory=Limits)
+    cds_hooks: Path | None = None
 
     @property
     def address(self) -> str:
@@ -88,7 +91,13 @@ def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
             frame, _ = read_with_notes(serving.guarantee, TextFormat(), Faithful(fitted.text_columns))
             later: Log | None = fitted.read(frame)
         service = Service(fitted, hash_of(serving.model), later, serving.confidence)
+        mapping = None if serving.cds_hooks is None else _mapping(serving.cds_hooks, fitted, console)
+        choice = None if mapping is None else Choice(**mapping.strategy)
+        if choice is not None:
+            service.ready(choice)  # a strategy that does not fit is said now
         journal = None if serving.journal is None else Journal.open(serving.journal)
+        if mapping is not None and choice is not None:
+            extra_routers = (*extra_routers, router(_advise(service, choice), mapping, journal, service.model))
         app = create_app(service, journal=journal, access=access, limits=serving.limits, extra_routers=extra_routers)
         if serving.warm_up:
             _warm_up(service, console)
@@ -98,6 +107,25 @@ def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
         _run(app, serving, bound)
     finally:
         bound.close()
+
+
+def _mapping(path: Path, fitted: Fitted, console: PlainConsole) -> HookMapping:
+    mapping = HookMapping.read(path, fitted.schema, fitted.action_labels)
+    if mapping.unmapped:
+        names = ", ".join(f"'{name}'" for name in mapping.unmapped[:8]) + (" …" if len(mapping.unmapped) > 8 else "")
+        _say(console, f"'{path}' maps {len(mapping.sources)} columns; always gaps are {printable(names, kept='')}.")
+    return mapping
+
+
+def _advise(service: Service, choice: Choice) -> Advise:
+    """The advice for one case, with the probability that this action had."""
+
+    def advise(case: Mapping[str, object]) -> Mapping[str, object]:
+        advice = service.recommend([cast(Case, case)], choice)
+        columns = {name: values[0] for name, values in advice.columns().items()}
+        return {**columns, "probability": float(advice.probabilities[0])}
+
+    return advise
 
 
 def _bound(serving: Serving) -> socket.socket:

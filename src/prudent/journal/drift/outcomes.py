@@ -58,8 +58,8 @@ def compare_outcomes(
 
 def _followed(one: Recorded) -> bool:
     advised = one.entry.advice["action"]
-    known = one.reward_at is not None and one.took_at is not None and advised is not None
-    return known and label_text(one.took) == label_text(advised)
+    known = one.reward_at is not None and one.action_taken is not None and advised is not None
+    return known and label_text(one.action_taken) == label_text(advised)
 
 
 def _number(one: Recorded, name: str) -> float:
