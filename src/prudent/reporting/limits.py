@@ -48,9 +48,7 @@ def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, r
         leaks=tuple(require_unseen([fitted], evaluation.log, "everything looks better on them than it is.")),
         few_rows=rows if rows < FEW_ROWS else None,
         never=tuple(label for label, count in zip(log.action_labels, counts, strict=True) if not count),
-        empty_columns=tuple(
-            name for name, seen in zip(log.schema.names, log.observed.any(axis=0), strict=True) if not seen
-        ),
+        empty_columns=tuple(name for at, name in enumerate(log.schema.names) if not log.observed[:, at].any()),
         unlike=None if past is None else tuple(likeness(past, log.encoded, seed)),
         overlap=overlap.verdicts if poor or min(counts) < FEW_ROWS / 10 else (),
         warnings=diagnosis.warnings,

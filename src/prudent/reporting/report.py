@@ -141,7 +141,7 @@ def _at_most(log: Log, settings: ReportSettings) -> tuple[Log, list[str | None] 
         rows = np.sort(np.random.default_rng([settings.seed, 14]).permutation(len(log))[: settings.evaluated_rows])
         log = log.take(rows)
     labels = settings.labels
-    return log, None if labels is None else [labels[row] for row in rows]
+    return log, None if labels is None else [labels[row] for row in rows.tolist()]
 
 
 def _threshold(log: Log) -> float:
