@@ -840,9 +840,8 @@ def report(
         *(out, card, json, learnt_from, tuple(label or ()), propensity, group, censored),
         *(TextFormat(sep, decimal, encoding), Part(table_name, query, sheet)),
     )
-    named = {} if title is None else {"title": title}
     settings = ReportSettings(
-        **named,
+        title=title or ReportSettings.title,
         intended_use=intended_use,
         below=below,
         confidence=confidence,

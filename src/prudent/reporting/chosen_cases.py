@@ -45,7 +45,7 @@ def explained_cases(
 
 def chosen_rows(advice: Advice, log: Log, count: int) -> list[tuple[int, Why]]:
     """Rows with what they are chosen for, every kind in turn until there are enough; none twice."""
-    queues = {why: _ranked(why, advice, log) for why in ROUNDS}
+    queues: dict[Why, Iterator[int]] = {why: _ranked(why, advice, log) for why in ROUNDS}
     chosen: dict[int, Why] = {}
     while len(chosen) < count and queues:
         for why in list(queues):

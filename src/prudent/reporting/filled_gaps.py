@@ -71,7 +71,7 @@ def filled_gaps(policy: Policy, log: Log, most_rows: int, seed: int) -> FilledGa
         if len(rows) < FEWEST or not len(rest):
             too_few.append(column.name)
             continue
-        columns.append(_compared(column, log.values[rows, at], [filled[row, at] for row in rows], rest))
+        columns.append(_compared(column, log.values[rows, at], [filled[row, at] for row in rows.tolist()], rest))
     if not columns:
         raise InputProblem(f"No column has {FEWEST} cells that could be hidden and completed from others.")
     return FilledGaps(len(log), HIDDEN, tuple(columns), tuple(too_few))
@@ -139,8 +139,8 @@ def _compared(column: Column, truth: np.ndarray, filled: list[_Filled], rest: np
     # encoded numbers are single precision, and ends of the range may be the truth itself
     slack = 1e-5 * (np.abs(true) + (column.high - column.low))
     covered = float(((low - slack <= true) & (true <= high + slack)).mean())
-    errors = (float(np.abs(true - guess).mean()) for guess in (middle, usual))
-    return FilledColumn(column.name, column.kind, len(truth), *errors, covered)
+    error, usually = (float(np.abs(true - guess).mean()) for guess in (middle, usual))
+    return FilledColumn(column.name, column.kind, len(truth), error, usually, covered)
 
 
 def _in_units(column: Column, encoded: np.ndarray) -> np.ndarray:

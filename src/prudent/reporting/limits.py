@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prudent.evaluation import Evaluation
+from prudent.evaluation import Evaluation, require_unseen
 from prudent.models import Fitted
 from prudent.promise import likeness
 from prudent.table import ActionLabel, Finding, Log, log_findings
@@ -16,14 +16,16 @@ FEW_ROWS = 300
 
 @dataclass(frozen=True)
 class Limits:
-    """few_rows: evaluated rows, where these are few. never: actions of the model that nobody got in this log.
+    """leaks: rows, or groups, that the model was fitted on, where these are too few to refuse the log.
 
+    few_rows: evaluated rows, where these are few. never: actions of the model that nobody got in this log.
     empty_columns: columns of the model that this log does not have, or that are empty. unlike: how this log differs
-    from the one that the model learnt from, where that was given. overlap: what the log says little about.
+    from the one that the model learnt from; None where that was not given. overlap: what the log says little about.
     warnings: of the evaluation of the recommended policy. findings: what looks wrong about columns. fit: what there was
-    to know when the model was fitted.
+    to know when the model was fitted. fit_known: whether the model says which rows it was fitted on.
     """
 
+    leaks: tuple[str, ...]
     few_rows: int | None
     never: tuple[ActionLabel, ...]
     empty_columns: tuple[str, ...]
@@ -34,7 +36,7 @@ class Limits:
     findings: tuple[str, ...]
     reading: tuple[str, ...]
     fit: tuple[str, ...]
-    seen: bool
+    fit_known: bool
 
 
 def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, recommended: str, seed: int) -> Limits:
@@ -43,11 +45,10 @@ def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, r
     overlap = evaluation.propensity.overlap()
     poor = any(one.rows_outside or one.effective_sample_size < one.count / 4 for one in overlap.actions)
     return Limits(
+        leaks=tuple(require_unseen([fitted], evaluation.log, "everything looks better on them than it is.")),
         few_rows=rows if rows < FEW_ROWS else None,
         never=tuple(label for label, count in zip(log.action_labels, counts, strict=True) if not count),
-        empty_columns=tuple(
-            name for name, seen in zip(log.schema.names, log.observed.any(axis=0), strict=True) if not seen
-        ),
+        empty_columns=tuple(name for at, name in enumerate(log.schema.names) if not log.observed[:, at].any()),
         unlike=None if past is None else tuple(likeness(past, log.encoded, seed)),
         overlap=overlap.verdicts if poor or min(counts) < FEW_ROWS / 10 else (),
         warnings=diagnosis.warnings,
@@ -55,7 +56,7 @@ def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, r
         findings=_sentences(log_findings(log)),
         reading=tuple(dict.fromkeys((*log.notes, *evaluation.notes))),
         fit=fitted.report.notes,
-        seen=len(fitted.fingerprints) > 0,
+        fit_known=len(fitted.fingerprints) > 0,
     )
 
 

@@ -81,7 +81,7 @@ def _together(observed: np.ndarray, names: Sequence[str]) -> Iterator[GapsTogeth
     if len(gappy) < 2:
         return
     related = np.triu(np.corrcoef(observed[:, gappy].astype(np.float64), rowvar=False), k=1)
-    for at in np.argsort(-related, axis=None)[:MOST_PAIRS]:
-        one, other = np.unravel_index(at, related.shape)
+    for at in np.argsort(-related, axis=None)[:MOST_PAIRS].tolist():
+        one, other = divmod(at, len(gappy))
         if related[one, other] >= RELATED:
-            yield GapsTogether(names[gappy[one]], names[gappy[other]], float(related[one, other]))
+            yield GapsTogether(names[int(gappy[one])], names[int(gappy[other])], float(related[one, other]))

@@ -1,7 +1,7 @@
 """A report: everything that there is to say of a policy on a log that its model has not seen, collected once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -107,7 +107,7 @@ def make_report(
     )
     advice = policy.recommend(log.cases())
     matter = partial(columns_that_matter, policy, log, most_rows=settings.hidden_rows, seed=seed)
-    plain = model.policy(policy.strategy, completions=policy.completions, search=Search(steps=0), seed=policy.seed)
+    plain = replace(policy, search=Search(steps=0))
     return Report(
         title=settings.title,
         intended_use=settings.intended_use,
@@ -118,7 +118,7 @@ def make_report(
         gaps=answered(partial(filled_gaps, plain, log, settings.completed_rows, seed)),
         rewards=answered(partial(predicted_rewards, advice, log)),
         values=values,
-        frontier=answered(lambda: frontier(model, log, below=below, seed=seed).to_dict()),
+        frontier=answered(lambda: _frontier(model, log, policy, below)),
         changed=answered(partial(changed_decisions, advice, log)),
         columns=answered(lambda: matter(confidence=settings.confidence).to_dict()),
         cases=explained_cases(advice, log, settings.cases, labels),
@@ -128,6 +128,12 @@ def make_report(
     )
 
 
+def _frontier(model: Fitted, log: Log, policy: Policy, below: float) -> dict[str, Any]:
+    """With the policy's own options, so that its strategy is among the points."""
+    options = {"doubt": policy.doubt, "noise": policy.noise, "costs": policy.costs, "support": policy.support}
+    return frontier(model, log, below=below, completions=policy.completions, seed=policy.seed, **options).to_dict()
+
+
 def _at_most(log: Log, settings: ReportSettings) -> tuple[Log, list[str | None] | None]:
     """So many rows, at random, as are evaluated, with their labels."""
     rows = np.arange(len(log))
@@ -135,7 +141,7 @@ def _at_most(log: Log, settings: ReportSettings) -> tuple[Log, list[str | None] 
         rows = np.sort(np.random.default_rng([settings.seed, 14]).permutation(len(log))[: settings.evaluated_rows])
         log = log.take(rows)
     labels = settings.labels
-    return log, None if labels is None else [labels[row] for row in rows]
+    return log, None if labels is None else [labels[row] for row in rows.tolist()]
 
 
 def _threshold(log: Log) -> float:

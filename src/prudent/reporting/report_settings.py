@@ -34,9 +34,9 @@ class ReportSettings:
     labels: Sequence[str | None] | None = None
     seed: int = 0
     evaluated_rows: int = 20_000
-    completed_rows: int = 400
-    measured_rows: int = 200
-    hidden_rows: int = 400
+    completed_rows: int = 2000
+    measured_rows: int = 500
+    hidden_rows: int = 500
 
     def __post_init__(self) -> None:
         check("ReportSettings", _RULES, vars(self))

@@ -1,6 +1,6 @@
 """A section as a command prints it, as a part of a page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import htpy
 from htpy import Element, Node
@@ -38,13 +38,14 @@ def text_table(table: TextTable) -> Element:
     """A table that scrolls by itself on a narrow screen; its first column names the rows."""
     classes = ["word" if table.holds_words(column) else None for column in range(len(table.headings))]
 
-    def row(first: Element, others: Element, texts: Iterable[str]) -> list[Element]:
-        kinds = [first] + [others] * (len(classes) - 1)
-        return [kind(class_=css)[one_line(text)] for kind, css, text in zip(kinds, classes, texts, strict=True)]
+    def head(text: str, scope: str, css: str | None) -> Element:
+        return htpy.th(scope=scope, class_=css)[one_line(text)]
 
+    def row(cells: Sequence[str]) -> list[Element]:
+        others = zip(cells[1:], classes[1:], strict=True)
+        return [head(cells[0], "row", classes[0]), *(htpy.td(class_=css)[one_line(cell)] for cell, css in others)]
+
+    heads = (head(text, "col", css) for text, css in zip(table.headings, classes, strict=True))
     return htpy.div(".scroll")[
-        htpy.table(".numbers")[
-            htpy.thead[htpy.tr[row(htpy.th(scope="col"), htpy.th(scope="col"), table.headings)]],
-            htpy.tbody[(htpy.tr[row(htpy.th(scope="row"), htpy.td, cells)] for cells in table.rows)],
-        ]
+        htpy.table(".numbers")[htpy.thead[htpy.tr[heads]], htpy.tbody[(htpy.tr[row(cells)] for cells in table.rows)]]
     ]

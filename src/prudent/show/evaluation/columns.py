@@ -71,10 +71,14 @@ def columns_picture(facts: Facts) -> Picture:
     ):
         elements += _panel(panel, intervals, label)
     described = "; ".join(
-        f"{one['column']}: {100 * one['changed']['value']:.1f}% other actions, loss {one['loss']['value']:.3g}"
-        for one in shown
+        f"{one['column']}: {share.value:.1f}% other actions, loss {_written(loss.value)}"
+        for one, share, loss in zip(shown, percent, losses, strict=True)
     )
     return Picture(WIDTH, bottom + 56, tuple(elements), "What hiding each column does", described)
+
+
+def _written(loss: float) -> str:
+    return "unknown" if math.isnan(loss) else f"{loss:.3g}"
 
 
 def _at(row: int, top: float) -> float:

@@ -69,7 +69,7 @@ def _simpler(report: Facts) -> str:
     if constant is not None and policy["over_constant"] is not None:
         judged = Interval.of(policy["over_constant"]).judged(evaluation["minimize"], evaluation["rounding"])
         words = {
-            "better": f"It is also better than '{one_line(constant)}', the best single action, for everybody",
+            "better": f"It is also better than the best single action, '{one_line(constant)}' for everybody",
             "worse": f"But '{one_line(constant)}' for everybody would have done better",
             "unknown": f"It cannot be compared with '{one_line(constant)}' for everybody",
         }

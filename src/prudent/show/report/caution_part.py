@@ -18,7 +18,8 @@ def caution_part(report: Facts) -> Part:
     given = (
         "as asked" if report["below_given"] else "the worst tenth of the logged outcomes; --below sets another limit"
     )
-    reward = one_line(report["values"]["evaluation"]["reward"])
+    evaluation = report["values"]["evaluation"]
+    reward, better = one_line(evaluation["reward"]), "lower" if evaluation["minimize"] else "higher"
     drawable = any(point["tail_share"] is not None and point["mean_reward"] is not None for point in frontier["points"])
     return Part(
         "caution",
@@ -26,13 +27,21 @@ def caution_part(report: Facts) -> Part:
         [
             said(
                 f"Bad outcomes are those {frontier['tail']} ({given}). Every point is a degree of caution on the same "
-                "decisions: to the left, fewer bad outcomes; upwards, a higher mean. A setting is worth choosing where "
-                "no other is better in both. Points that are close together are not told apart by this log.",
+                f"decisions: to the left are fewer bad outcomes, and a {better} mean is better. A setting is worth "
+                "choosing where no other is better in both. Points that are close together are not told apart by this "
+                "log.",
+                _none_bad(frontier),
             ),
             figure(frontier_picture(frontier)) if drawable else None,
             folded("The numbers of the picture", _table(frontier, reward)),
         ],
     )
+
+
+def _none_bad(frontier: Facts) -> str | None:
+    if any(point["tail_share"] for point in frontier["points"]):
+        return None
+    return f"Where the advice was followed, no outcome was {frontier['tail']}: caution has nothing left to gain here."
 
 
 def _table(frontier: Facts, reward: str):

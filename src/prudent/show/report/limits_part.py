@@ -23,7 +23,7 @@ ALWAYS = (
 
 def limits_part(report: Facts) -> Part:
     limits = report["limits"]
-    reading = [one for one in (*limits["reading"], *limits["findings"]) if one]
+    reading = [one for one in limits["reading"] if one not in limits["leaks"]]
     return Part(
         "limits",
         "Limits",
@@ -45,7 +45,9 @@ def computed_limits(report: Facts) -> list[str]:
 
 def _found(report: Facts) -> Iterator[str]:
     limits = report["limits"]
-    if not limits["seen"]:
+    yield from limits["leaks"]
+    yield from limits["findings"]
+    if not limits["fit_known"]:
         yield "The model does not say which rows it was fitted on, so whether this log is new to it was not checked."
     if limits["few_rows"] is not None:
         yield (

@@ -38,6 +38,7 @@ REPORT_STYLE = (
 .prudent.report nav ol{columns:2;margin:0;padding-left:22px}
 .prudent.report a{color:var(--chosen)}
 .prudent.report .scroll{margin:6px 0 10px}
+.prudent.report .numbers td.word{overflow-wrap:break-word}
 .prudent.report ul,.prudent.report ol{padding-left:22px}
 .prudent.report details.case{border:1px solid var(--rule);border-radius:6px;padding:8px 14px}
 .prudent.report .limits{border-left:3px solid var(--warning);padding-left:12px;margin:14px 0}

@@ -1,6 +1,7 @@
 """What policies would have earned: every strategy, the decisions as logged, the best constant, and simple rivals."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import htpy
 from htpy import Node
@@ -47,15 +48,25 @@ def _details(evaluation: Facts) -> list[Section]:
     return sections[1:] if evaluation["bottom_line"] is not None else sections
 
 
-def _kinds(values: Facts) -> list[tuple[Facts, str, Colour, Shape]]:
-    """Every policy that is shown, with its kind: strategies, the decisions as logged, the best constant, rivals."""
+class Shown(NamedTuple):
+    """A policy with its kind, and how it is drawn."""
+
+    policy: Facts
+    kind: str
+    colour: Colour
+    shape: Shape
+
+
+def _kinds(values: Facts) -> list[Shown]:
+    """Every policy that is shown: strategies, the decisions as logged, the best constant, rivals."""
     evaluation = values["evaluation"]
-    shown = [(one, "strategy", CHOSEN, "circle") for one in evaluation["policies"] if one["kind"] == "asked"]
-    shown += [(own(evaluation, LOGGED), "as done", OTHERS, "square")]
+    shown = [Shown(one, "strategy", CHOSEN, "circle") for one in evaluation["policies"] if one["kind"] == "asked"]
+    shown.append(Shown(own(evaluation, LOGGED), "as done", OTHERS, "square"))
     if evaluation["best_constant"] is not None:
-        shown.append((own(evaluation, evaluation["best_constant"]), "one action for all", GUARANTEE, "diamond"))
+        constant = own(evaluation, evaluation["best_constant"])
+        shown.append(Shown(constant, "one action for all", GUARANTEE, "diamond"))
     if isinstance(values["rivals"], list):
-        shown += [(one, "rival", WARNING, "triangle") for one in values["rivals"]]
+        shown += [Shown(one, "rival", WARNING, "triangle") for one in values["rivals"]]
     return shown
 
 
