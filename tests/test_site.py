@@ -23,6 +23,7 @@ def site(tmp_path_factory):
 def test_every_document_has_a_page_and_a_place_in_the_contents(site):
     documents = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
     assert documents <= set(DOCUMENTS)
+    assert len(set(DOCUMENTS)) == len(DOCUMENTS)
     for document in DOCUMENTS:
         assert (site / place_of(document)).read_text().count("<h1") == 1
 

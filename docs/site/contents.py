@@ -27,7 +27,6 @@ CONTENTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("A guarantee for each case", "docs/guarantee.md"),
         ("What to measure next", "docs/measuring.md"),
         ("Evaluation", "docs/evaluation.md"),
-        ("A report for the people who decide", "docs/report.md"),
         ("Sensitivity", "docs/sensitivity.md"),
         ("Effects of two actions", "docs/effects.md"),
         ("Reliability", "docs/reliability.md"),
