@@ -1,5 +1,6 @@
 """The API reference, from the docstrings: a part of the site."""
 
+import warnings
 from pathlib import Path
 
 import pdoc
@@ -13,5 +14,9 @@ def write_reference(folder: Path) -> None:
         getattr(prudent, name)
     pdoc.render.configure(docformat="restructuredtext")
     rooms = ("table", "propensity", "decide", "models", "evaluation", "promise", "show")  # checks and worlds are public
-    modules = ("prudent", *(f"prudent.{room}" for room in rooms))
-    pdoc.pdoc(*modules, output_directory=folder)
+    beside = ("journal", "reporting", "web", "sklearn", "mlflow")
+    modules = ("prudent", *(f"prudent.{room}" for room in (*rooms, *beside)))
+    with warnings.catch_warnings():
+        # a type of htpy's that contains itself
+        warnings.filterwarnings("ignore", "Error parsing type annotation htpy", UserWarning)
+        pdoc.pdoc(*modules, output_directory=folder)

@@ -1,14 +1,18 @@
 """The code in the README and the docs is run, page by page, with small models in place of the default ones."""
 
 import re
+import shlex
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
+import typer
 
 import prudent
 from docs import build
 from experiments.tables import Table, filled
+from prudent.command_line import commands
 from prudent.errors import InputProblem
 
 pytestmark = pytest.mark.usefixtures("one_chunk")
@@ -35,6 +39,26 @@ def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
     namespace: dict[str, object] = {}
     for snippet in snippets:
         exec(compile(snippet, str(page), "exec"), namespace)
+
+
+COMMANDS = [
+    (page.name, line)
+    for page in PAGES
+    for block in re.findall(r"^```(?:sh|bash|)\n(.*?)^```", page.read_text(), re.M | re.S)
+    for line in block.replace("\\\n", " ").splitlines()
+    if line.startswith("prudent ")
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_on_the_pages_have_the_arguments_and_options_of_the_command_line(page, line):
+    command, context = typer.main.get_command(commands.app), None
+    words = shlex.split(line, comments=True)
+    assert words.pop(0) == "prudent"
+    while isinstance(command, click.Group):
+        context = click.Context(command, context)
+        command = command.commands[words.pop(0)]
+    command.make_context(command.name, words, parent=context)  # refuses what it does not know
 
 
 def test_pages_link_to_pages_that_exist():
