@@ -19,6 +19,8 @@ CONTENTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Serve a web page and an API", "docs/web.md"),
         ("Handle several rows of one patient", "docs/groups.md"),
         ("Evaluate your own policy", "docs/own_policy.md"),
+        ("Keep a journal of decisions", "docs/journal.md"),
+        ("Connect a hospital's system", "docs/hospital.md"),
         ("Use a GPU", "docs/gpu.md"),
         ("Use a cluster", "docs/cluster.md"),
     ),

@@ -1124,6 +1124,44 @@ def export(
 
 
 @journal.command()
+def add(
+    journal: JournalPlace,
+    table: Annotated[
+        Place, typer.Argument(metavar="TABLE", parser=_place, help="What became known, in any place 'fit' reads from.")
+    ],
+    id: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            metavar="COL",
+            help="The column with the ids of the advice, as answers, cards and 'export --keep id' have them.",
+        ),
+    ] = "id",
+    action: Annotated[
+        str | None, typer.Option(metavar="COL", help="The column with the action that was taken. Empty: not known.")
+    ] = None,
+    reward: Annotated[
+        str | None, typer.Option(metavar="COL", help="The column with the outcome, as a number. Empty: not known.")
+    ] = None,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Replace what is recorded already and differs; what was replaced is kept.")
+    ] = False,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    table_name: TableName = None,
+    query: Query = None,
+    sheet: Sheet = None,
+) -> None:
+    """Add actions taken and outcomes to the journal, by the ids of the advice: all of a table, or nothing."""
+    from prudent.command_line.adding import Columns, add_to_journal
+    from prudent.table import Part, TextFormat
+
+    written, part = TextFormat(sep, decimal, encoding), Part(table_name, query, sheet)
+    add_to_journal(journal, table, Columns(id, action, reward), correct, written, part)
+
+
+@journal.command()
 def watch(
     journal: JournalPlace,
     model: ModelFolder,

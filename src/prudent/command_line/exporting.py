@@ -1,5 +1,6 @@
 """`prudent journal export`: what was advised, done and seen as a new log, and the command that learns from it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,14 +56,21 @@ def export_journal(place: Place, out: Destination, model: Path | None, options: 
     if not out.is_standard_output:
         sentences[0] = f"{sentences[0].rstrip('.')} in {out}."
     if out.database is None and not out.is_standard_output:
-        sentences.append(f"Next: {_next(exported, out, minimize)}")
+        others = [] if columns is None else _others(exported, columns.names)
+        sentences.append(f"Next: {_next(exported, out, minimize, others)}")
     show([Section(sentences=tuple(sentences))], stderr=True)
 
 
-def _next(exported: Exported, out: Destination, minimize: bool) -> str:
+def _others(exported: Exported, attributes: Sequence[str]) -> list[str]:
+    """Columns that the model did not learn from, such as the encounter that a case is of."""
+    roles = (exported.action, exported.reward, exported.propensity, exported.censored, *exported.ignore)
+    return [name for name in exported.frame.columns if name not in (*attributes, *roles)]
+
+
+def _next(exported: Exported, out: Destination, minimize: bool, others: Sequence[str]) -> str:
     parts = ["prudent", "fit", str(out.out), "--action", exported.action, "--reward", exported.reward]
     parts += ["--minimize"] if minimize else []
     parts += [] if exported.propensity is None else ["--propensity", exported.propensity]
     parts += [] if exported.censored is None else ["--censored", exported.censored]
-    parts += [part for name in exported.ignore for part in ("--ignore", name)]
+    parts += [part for name in (*exported.ignore, *others) for part in ("--ignore", name)]
     return shell_words(*parts, "--out", "model")

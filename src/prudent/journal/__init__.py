@@ -11,5 +11,6 @@ from prudent.journal.export import Exported as Exported
 from prudent.journal.export import ExportOptions as ExportOptions
 from prudent.journal.export import as_log as as_log
 from prudent.journal.journal import Journal as Journal
+from prudent.journal.journal import Known as Known
 from prudent.journal.migrations import TABLES as TABLES
 from prudent.journal.model_hash import hash_of as hash_of

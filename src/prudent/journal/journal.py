@@ -19,6 +19,19 @@ _GIVEN = "id, at, model, cells, advice, probability, source"
 _LATER = "took, took_at, reward, reward_at, declined_at"
 
 
+class Known(NamedTuple):
+    """What became known of one advice: the action taken, the outcome, or both."""
+
+    id: str
+    action: object = None
+    reward: float | None = None
+    at: datetime | None = None
+
+    def each(self) -> list["_Later"]:
+        action = [] if self.action is None else [_Later.action(self.action, self.at)]
+        return action + ([] if self.reward is None else [_Later.reward(self.reward, self.at)])
+
+
 @final
 class Journal:
     """An open journal. Threads may share it, and several processes may write to one place at once.
@@ -77,17 +90,21 @@ class Journal:
         The same action again changes nothing. Another one is refused, since a mistaken id looks just like that, unless
         correct=True: then it replaces the first, which is kept among the `corrections`.
         """
-        if action is None:
-            raise InputProblem("The action that was taken must be a label or a number. Got None instead.")
-        self._add(id, _Later("took", value_to_json("action", action), moment_text(at)), correct)
+        with self._store.transaction() as session:
+            self._add(session, id, _Later.action(action, at), correct)
 
     def turned_out(self, id: str, reward: float, at: datetime | None = None, correct: bool = False) -> None:
         """Add the outcome, in the units of the log's reward. at: when it was seen; default: now. The same as in `took`
         holds for a second one."""
-        reward = float(reward) if isinstance(reward, bool) else reward
-        if not is_number(reward):
-            raise InputProblem(f"An outcome must be a finite number. Got {reward!r} instead.")
-        self._add(id, _Later("reward", float(reward), moment_text(at)), correct)
+        with self._store.transaction() as session:
+            self._add(session, id, _Later.reward(reward, at), correct)
+
+    def add(self, known: Sequence[Known], correct: bool = False) -> None:
+        """`took` and `turned_out` for many at once: all of it, or nothing where any of it is wrong."""
+        later = [(one.id, each) for one in known for each in one.each()]
+        with self._store.transaction() as session:
+            for id, each in later:
+                self._add(session, id, each, correct)
 
     def declined(self, id: str, at: datetime | None = None) -> None:
         """Add that the advice was not followed, where it is not known what was done instead. at: when; default: now.
@@ -106,26 +123,25 @@ class Journal:
     def _unknown(self, id: str) -> InputProblem:
         return InputProblem(f"The journal '{self._place}' has no advice with the id {id!r:.80}; check the id.")
 
-    def _add(self, id: str, later: "_Later", correct: bool) -> None:
+    def _add(self, session: Session, id: str, later: "_Later", correct: bool) -> None:
         what = later.what
-        with self._store.transaction() as session:
-            sql = f"SELECT {what}, {what}_at FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
-            found = session.rows(sql, (id,))
-            if not found:
-                raise self._unknown(id)
-            before = _Later(what, *found[0])
-            if before.value is not None and before.same(later):
-                return
-            if before.value is not None and not correct:
-                raise InputProblem(
-                    f"The {before.words} of advice {id} is {before.shown} already, and not {later.shown}; check the "
-                    f"id, or correct what was recorded with correct=True."
-                )
-            if before.value is not None:
-                sql = "INSERT INTO prudent_journal_corrections VALUES (?, ?, ?, ?, ?)"
-                session.change(sql, (id, what, before.stored, before.at, moment_text(None)))
-            sql = f"UPDATE prudent_journal_entries SET {what} = ?, {what}_at = ? WHERE id = ?"
-            session.change(sql, (later.value, later.at, id))
+        sql = f"SELECT {what}, {what}_at FROM prudent_journal_entries WHERE id = ?{self._store.for_update}"
+        found = session.rows(sql, (id,))
+        if not found:
+            raise self._unknown(id)
+        before = _Later(what, *found[0])
+        if before.value is not None and before.same(later):
+            return
+        if before.value is not None and not correct:
+            raise InputProblem(
+                f"The {before.words} of advice {id} is {before.shown} already, and not {later.shown}; check the id, or "
+                f"correct what was recorded with correct=True (--correct)."
+            )
+        if before.value is not None:
+            sql = "INSERT INTO prudent_journal_corrections VALUES (?, ?, ?, ?, ?)"
+            session.change(sql, (id, what, before.stored, before.at, moment_text(None)))
+        sql = f"UPDATE prudent_journal_entries SET {what} = ?, {what}_at = ? WHERE id = ?"
+        session.change(sql, (later.value, later.at, id))
 
     def corrections(self) -> list[Correction]:
         """What was replaced, in the order in which that was done."""
@@ -192,6 +208,19 @@ class _Later(NamedTuple):
     what: str
     value: Any
     at: str | None
+
+    @staticmethod
+    def action(action: object, at: datetime | None) -> "_Later":
+        if action is None:
+            raise InputProblem("The action that was taken must be a label or a number. Got None instead.")
+        return _Later("took", value_to_json("action", action), moment_text(at))
+
+    @staticmethod
+    def reward(reward: object, at: datetime | None) -> "_Later":
+        number: Any = float(reward) if isinstance(reward, bool) else reward
+        if not is_number(number):
+            raise InputProblem(f"An outcome must be a finite number. Got {reward!r:.80} instead.")
+        return _Later("reward", float(number), moment_text(at))
 
     @property
     def words(self) -> str:

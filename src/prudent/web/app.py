@@ -36,11 +36,12 @@ def create_app(
     access: Access = Access(),
     limits: Limits = Limits(),
     extra_routers: Sequence[APIRouter] = (),
+    large_paths: frozenset[str] = frozenset(),
 ) -> FastAPI:
     """The application, to be served by uvicorn or any other ASGI server.
 
     journal: where every advice is recorded before it is answered; it is closed with the application. extra_routers:
-    more doors to the same model, behind the same guard.
+    more doors to the same model, behind the same guard. large_paths: those of them that take as much as a table.
     """
     recorder = None if journal is None else Recorder(journal)
     workers = Workers(limits)
@@ -62,7 +63,7 @@ def create_app(
         lifespan=lifespan,
         middleware=[
             Middleware(Guard, access=access, open_paths=frozenset({HEALTH, LOGIN}), pages=PAGES),
-            Middleware(BodyLimit, limits=limits, large=UPLOADS),
+            Middleware(BodyLimit, limits=limits, large=UPLOADS | large_paths),
         ],
         exception_handlers={
             InputProblem: _bad_input,

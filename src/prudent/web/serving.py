@@ -98,7 +98,14 @@ def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
         journal = None if serving.journal is None else Journal.open(serving.journal)
         if mapping is not None and choice is not None:
             extra_routers = (*extra_routers, router(_advise(service, choice), mapping, journal, service.model))
-        app = create_app(service, journal=journal, access=access, limits=serving.limits, extra_routers=extra_routers)
+        app = create_app(
+            service,
+            journal=journal,
+            access=access,
+            limits=serving.limits,
+            extra_routers=extra_routers,
+            large_paths=frozenset() if mapping is None else frozenset({f"/cds-services/{mapping.id}"}),
+        )
         if serving.warm_up:
             _warm_up(service, console)
         _say(console, f"Serving {printable(str(serving.model), kept='')} at {serving.address} (stop with Ctrl+C).")

@@ -200,7 +200,7 @@ def test_what_is_refused(body: Any, status: int, opened: Opened):
 def test_what_is_no_json_or_too_much_is_refused(opened: Opened):
     client = opened()
     deep = b"[" * 200_000
-    for content, status in ((b"{", 400), (b"\xff", 400), (b'{"hook": NaN}', 400), (deep, 400), (b" " * 3_000_000, 413)):
+    for content, status in ((b"{", 400), (b"\xff", 400), (b'{"hook": NaN}', 400), (deep, 400), (b" " * 9_000_000, 413)):
         assert client.post(SERVICE, content=content).status_code == status
     assert client.post("/cds-services/other", json=request()).status_code == 404
     assert opened(InputProblem("Age 'x' is wrong.")).post(SERVICE, json=request()).status_code == 400
@@ -319,8 +319,10 @@ def test_a_hospital_asks_a_real_server(server: tuple[str, Path]):
         answer = client.post(f"/cds-services/{described['id']}/feedback", json=feedback(card))
         assert answer.status_code == 200
         assert client.post(f"/cds-services/{described['id']}", json={}).status_code == 400
+        large = today | {"extension": "x" * 2_000_000}
+        only_card(client.post(f"/cds-services/{described['id']}", json=large))
     with Journal.open(folder / "served.sqlite", must_exist=True) as journal:
-        (found,) = journal.recorded(hash_of(folder / "model"))
+        found, _ = journal.recorded(hash_of(folder / "model"))
     assert found.entry.case["pressure"] == 141.0
     assert found.took == found.entry.advice["action"]
     assert found.entry.probability == 1.0

@@ -18,7 +18,7 @@ from prudent.web.hooks.feedback import add_feedback
 from prudent.web.hooks.fhir import ID
 from prudent.web.hooks.mapping import HookMapping
 
-LARGEST_BODY = 2 * 2**20
+LARGEST_BODY = 8 * 2**20
 SOURCE = "cds-hooks"
 LONGEST = 1000
 """Characters of a sentence in an answer."""
