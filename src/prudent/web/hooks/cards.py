@@ -71,9 +71,9 @@ def _detail(mapping: HookMapping, advice: Mapping[str, Any], status: str, remark
     facts = [(words, _number(advice[name])) for name, words in named.items() if is_number(advice.get(name))]
     low, high = advice.get("outcome_low"), advice.get("outcome_high")
     if is_number(low) and is_number(high):
-        facts.append((f"Nine in ten single outcomes ({outcome})", f"{_number(low)} to {_number(high)}"))
+        facts.append(("Nine in ten single outcomes", f"{_number(low)} to {_number(high)}"))
     if is_number(advice.get("guaranteed_reward")):
-        facts.append((f"Guaranteed bound ({outcome})", _number(advice["guaranteed_reward"])))
+        facts.append(("Guaranteed bound", _number(advice["guaranteed_reward"])))
     if facts:
         lines += ["| | |", "| --- | --- |", *(f"| {words} | {value} |" for words, value in facts), ""]
     if status != "ok":
