@@ -22,6 +22,7 @@ from prudent.reporting import Report, ReportSettings, make_report
 from prudent.reporting.answers import Unanswered
 from prudent.reporting.chosen_cases import chosen_rows
 from prudent.reporting.filled_gaps import HIDDEN, filled_gaps, hidden_cells
+from prudent.reporting.limits import limits
 from prudent.reporting.policy_values import judged
 from prudent.rivals import USUAL
 from prudent.worlds import DosingWorld
@@ -260,6 +261,21 @@ def test_rows_of_the_fit_are_refused_and_no_outcomes_are_a_sentence(model, polic
         make_report(model, model.read(visits()), policies, settings=SETTINGS)
     with pytest.raises(InputProblem, match="'hopeful'"):
         make_report(model, model.read(visits(20, seed=3)), policies, recommended="hopeful")
+
+
+def test_some_rows_of_the_fit_and_another_ward_are_said(model, policies):
+    past, own = model.read(visits()), {"expected": policies["expected"]}
+    mixed = pd.concat([visits(120, seed=7), visits().head(20)], ignore_index=True)
+    north = mixed.assign(ward="north", pressure=mixed["pressure"] + 40)
+    evaluation = evaluate(own, model.read(mixed))
+    found = limits(model, model.read(mixed), past, evaluation, "expected", seed=0)
+    assert len(found.leaks) == 1
+    assert found.unlike is not None
+    assert found.unlike.features == ()
+    moved = limits(model, model.read(north), past, evaluation, "expected", seed=0)
+    assert moved.unlike is not None
+    assert any("'pressure'" in one for one in moved.unlike.features)
+    assert any("'ward'" in one for one in moved.unlike.features)
 
 
 # --- the page ---

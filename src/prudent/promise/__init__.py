@@ -13,7 +13,8 @@ from prudent.promise.conformal_guarantee import Guarantee as Guarantee
 from prudent.promise.conformal_guarantee import guarantee as guarantee
 from prudent.promise.conformal_quantile import conformal_quantile as conformal_quantile
 from prudent.promise.conformal_quantile import fewest_rows as fewest_rows
-from prudent.promise.exchangeability import likeness as likeness
+from prudent.promise.exchangeability import Difference as Difference
+from prudent.promise.exchangeability import unlikeness as unlikeness
 from prudent.promise.frontier_points import Point as Point
 from prudent.promise.known_truth import KnownTruth as KnownTruth
 from prudent.promise.matching_gaps import matching_gaps as matching_gaps

@@ -46,13 +46,17 @@ class Difference(NamedTuple):
 
 def likeness(log: Log, cases: Encoded, seed: int) -> list[str]:
     """What is to be said of whether cases are like the decisions of a log."""
+    return _likeness_sentences(unlikeness(log, cases, seed), len(cases.observed), len(log))
+
+
+def unlikeness(log: Log, cases: Encoded, seed: int) -> Difference:
+    """How cases differ from the decisions of a log, in values and gaps."""
     random = np.random.default_rng([seed, 4])
     logged, new = _some(len(log), random), _some(len(cases.observed), random)
     values = np.concatenate([log.values[logged], cases.values[new]])
     observed = np.concatenate([log.observed[logged], cases.observed[new]])
     features = list(record_features(log.schema, values, observed))
-    found = difference(features, np.arange(len(values)) >= len(logged), random)
-    return _likeness_sentences(found, len(cases.observed), len(log))
+    return difference(features, np.arange(len(values)) >= len(logged), random)
 
 
 def drift(log: Log, scores: np.ndarray, seed: int) -> list[str]:

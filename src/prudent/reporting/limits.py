@@ -7,11 +7,20 @@ import numpy as np
 
 from prudent.evaluation import Evaluation, require_unseen
 from prudent.models import Fitted
-from prudent.promise import likeness
+from prudent.promise import unlikeness
 from prudent.table import ActionLabel, Finding, Log, log_findings
 
 FEW_ROWS = 300
 """With fewer, intervals are wide enough to hide what would matter."""
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """How a log differs from the one that the model learnt from, in values and gaps: in words, the largest difference
+    first; none where chance alone may explain them all. p_value: of a permutation test of all at once."""
+
+    p_value: float
+    features: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Limits:
     few_rows: int | None
     never: tuple[ActionLabel, ...]
     empty_columns: tuple[str, ...]
-    unlike: tuple[str, ...] | None
+    unlike: Unlike | None
     overlap: tuple[str, ...]
     warnings: tuple[str, ...]
     verdict: str
@@ -49,7 +58,7 @@ def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, r
         few_rows=rows if rows < FEW_ROWS else None,
         never=tuple(label for label, count in zip(log.action_labels, counts, strict=True) if not count),
         empty_columns=tuple(name for at, name in enumerate(log.schema.names) if not log.observed[:, at].any()),
-        unlike=None if past is None else tuple(likeness(past, log.encoded, seed)),
+        unlike=None if past is None else _unlike(past, log, seed),
         overlap=overlap.verdicts if poor or min(counts) < FEW_ROWS / 10 else (),
         warnings=diagnosis.warnings,
         verdict=diagnosis.verdict,
@@ -58,6 +67,11 @@ def limits(fitted: Fitted, log: Log, past: Log | None, evaluation: Evaluation, r
         fit=fitted.report.notes,
         fit_known=len(fitted.fingerprints) > 0,
     )
+
+
+def _unlike(past: Log, log: Log, seed: int) -> Unlike:
+    found = unlikeness(past, log.encoded, seed)
+    return Unlike(found.p_value, found.features if found.is_found else ())
 
 
 def _sentences(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -3,13 +3,15 @@ nothing."""
 
 from typing import Any, NamedTuple
 
-from prudent.show.explanation.figures import case_figures, gain
+from prudent.show.explanation.figures import case_figures, gain, is_nothing
 from prudent.show.json_types import Facts
 from prudent.show.text import one_line
 
 MOST_ATTRIBUTES = 8
 
 
+HARDLY = 0.02
+"""A lead that changes by less, as a share of itself, is no other one."""
 NAMED = 6
 """Attributes that change nothing are named in text up to so many."""
 
@@ -24,7 +26,7 @@ class AttributeRow(NamedTuple):
 
 
 class Attributes(NamedTuple):
-    """Those that matter most, those that matter less, and those that change nothing by themselves."""
+    """Those that matter most, those that matter less, and those that change next to nothing by themselves."""
 
     most: list[AttributeRow]
     less: list[AttributeRow]
@@ -39,19 +41,20 @@ def attribute_rows(case: Facts) -> Attributes:
 
 
 def _is_idle(case: Facts, influence: Facts) -> bool:
-    """Whether the advice and, as far as its numbers are written, its lead are the same without it."""
+    """Whether the advice is the same without it and its lead hardly another, or a gap is not worth filling."""
+    if not influence["known"]:
+        worthless = influence["gain"] is not None and (influence["gain"] <= 0 or is_nothing(case, influence["gain"]))
+        return worthless and influence["action"] is None
     if influence["decides"]:
         return False
-    if not influence["known"]:
-        return influence["gain"] is not None and influence["gain"] <= 0
     if influence["lead"] is None or case["lead"] is None:
         return True
-    write = case_figures(case)
-    return write(influence["lead"]) == write(case["lead"])
+    moved = influence["lead"] - case["lead"]
+    return abs(moved) < HARDLY * abs(case["lead"]) or is_nothing(case, moved)
 
 
 def idle_sentence(case: Facts, names: int | None = None) -> str:
-    """Which attributes change nothing by themselves; `names` of them are named, by default all."""
+    """Which attributes change next to nothing by themselves; `names` of them are named, by default all."""
     idle = [row.name for row in attribute_rows(case).idle]
     named, others = idle[:names], idle[names:] if names is not None else []
     more = f" and {len(others)} more" if others else ""
@@ -61,7 +64,7 @@ def idle_sentence(case: Facts, names: int | None = None) -> str:
 def idle_count(case: Facts) -> str:
     rows = attribute_rows(case)
     count, other = len(rows.idle), "other " if rows.most else ""
-    return f"{count} {other}{'attribute changes' if count == 1 else 'attributes change'} nothing"
+    return f"{count} {other}{'attribute changes' if count == 1 else 'attributes change'} next to nothing"
 
 
 def lead_sentence(case: Facts) -> str | None:

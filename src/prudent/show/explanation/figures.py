@@ -10,6 +10,12 @@ def case_figures(case: Facts) -> Figures:
     return Figures.of(prices, case["origin"])
 
 
+def is_nothing(case: Facts, number: float) -> bool:
+    """Whether a difference of rewards is zero as far as it is written."""
+    write = case_figures(case)
+    return write(abs(number)) == write(0.0)
+
+
 def gain(case: Facts, number: float) -> str:
     """A gain with the sign it has for the user: negative if the reward is to be minimised."""
     written = case_figures(case)(abs(number))

@@ -13,7 +13,7 @@ from prudent.show.explanation.attributes import (
     idle_count,
     lead_sentence,
 )
-from prudent.show.explanation.figures import gain
+from prudent.show.explanation.figures import gain, is_nothing
 from prudent.show.explanation.picture import explanation_picture
 from prudent.show.explanation.text import (
     barred,
@@ -138,7 +138,7 @@ def _changes(case: Facts, heading: Element) -> Node:
 def _measuring(case: Facts, heading: Element) -> Node:
     if not case["measurements"]:
         return None
-    worth = [gap for gap in case["measurements"] if gap["gain"] > 0]
+    worth = [gap for gap in case["measurements"] if gap["gain"] > 0 and not is_nothing(case, gap["gain"])]
     headings = ["attribute", f"change of {one_line(case['reward_name'])} {case['gain_measure']}"]
     rows = [[gap["attribute"], gain(case, gap["gain"])] for gap in worth[:MOST_ATTRIBUTES]]
     return [

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from prudent.show.explanation.attributes import attribute_lines
-from prudent.show.explanation.figures import case_figures, gain
+from prudent.show.explanation.figures import case_figures, gain, is_nothing
 from prudent.show.json_types import Facts
 from prudent.show.numbers import Figures, percent
 from prudent.show.tables import TextTable
@@ -132,9 +132,13 @@ def _finding(change: Facts) -> str:
 def measuring_sentences(case: Facts) -> list[str]:
     if not case["measurements"]:
         return []
-    if case["measure_next"] is None:
+    if case["measure_next"] is None or is_nothing(case, _measured_first(case)["gain"]):
         return ["No missing cell is worth measuring for this decision alone."]
-    best = next(gap for gap in case["measurements"] if gap["attribute"] == case["measure_next"])
+    best = _measured_first(case)
     after = ", after its cost" if best["cost"] else ""
     worth = f"{gain(case, best['gain'])} {one_line(case['reward_name'])} {case['gain_measure']}{after}"
     return [f"Most worth measuring first: {one_line(best['attribute'])} ({worth})"]
+
+
+def _measured_first(case: Facts) -> Facts:
+    return next(gap for gap in case["measurements"] if gap["attribute"] == case["measure_next"])

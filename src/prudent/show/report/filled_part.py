@@ -8,10 +8,10 @@ from prudent.show.json_types import Facts
 from prudent.show.numbers import percent, significant
 from prudent.show.pictures.intervals import IntervalRow, interval_rows
 from prudent.show.pictures.palette import CHOSEN, WARNING
-from prudent.show.report.parts import Part, figure, said, unanswered, words_and_numbers
+from prudent.show.report.parts import Part, figure, folded, said, unanswered, words_and_numbers
 from prudent.show.text import one_line
 
-MOST_COLUMNS = 30
+MOST_COLUMNS, LONGEST = 30, 24
 NOMINAL, FEW = 0.9, 30
 
 
@@ -29,10 +29,7 @@ def _body(gaps: Facts) -> Node:
             filled_sentence(gaps),
         ),
         figure(_picture(gaps)),
-        words_and_numbers(
-            ("column", "hidden cells", "typical error", "with the usual value", "ratio", "in the 90% range"),
-            [_row(column) for column in gaps["columns"]],
-        ),
+        _table(gaps["columns"]),
         said(
             "typical error: for a number the mean distance from the truth, in the column's units; for a label the "
             "share of cells where the likeliest label is wrong. with the usual value: the same if every gap were "
@@ -42,6 +39,12 @@ def _body(gaps: Facts) -> Node:
             css="soft",
         ),
     ]
+
+
+def _table(columns: list[Facts]) -> Node:
+    headings = ("column", "hidden cells", "typical error", "with the usual value", "ratio", "in the 90% range")
+    table = words_and_numbers(headings, [_row(column) for column in columns])
+    return table if len(columns) <= LONGEST else folded(f"The numbers of all {len(columns)} columns", table)
 
 
 def ratio(column: Facts) -> float:

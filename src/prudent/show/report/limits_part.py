@@ -12,6 +12,7 @@ from prudent.show.section_elements import points
 from prudent.show.text import one_line
 
 TOO_SURE = 0.1
+MOST_NAMES = 6
 ALWAYS = (
     "The model knows only what was recorded. Where the logged actions had reasons that were not written down, "
     "every number here that compares actions may be wrong ('prudent evaluate --sensitivity' says by how much).",
@@ -61,9 +62,8 @@ def _found(report: Facts) -> Iterator[str]:
         yield f"In this log every cell is empty in: {names}. The model completes them from the rest."
     yield from limits["warnings"]
     yield from limits["overlap"]
-    yield from limits["unlike"] or ()
+    yield from _unlike(limits["unlike"])
     yield from _gaps(report["gaps"])
-    yield from _differs(report)
 
 
 def _gaps(gaps: Facts) -> Iterator[str]:
@@ -71,20 +71,30 @@ def _gaps(gaps: Facts) -> Iterator[str]:
         return
     worse = [one_line(one["column"]) for one in gaps["columns"] if one["error"] > one["usual_error"]]
     if worse:
-        yield f"Gaps of {', '.join(worse)} are filled no better than by their usual value."
+        yield f"Gaps of {_named(worse)} are filled no better than by their usual value."
     sure = [
         one
         for one in gaps["columns"]
         if one["covered"] is not None and one["cells"] >= FEW and one["covered"] < NOMINAL - TOO_SURE
     ]
     if sure:
-        names = ", ".join(f"{one_line(one['column'])} ({percent(one['covered'])})" for one in sure)
+        names = _named([f"{one_line(one['column'])} ({percent(one['covered'])})" for one in sure])
         yield f"The model is too sure of what gaps hold in {names}: 90% ranges should hold 90% of the hidden cells."
 
 
-def _differs(report: Facts) -> Iterator[str]:
-    if report["limits"]["unlike"] is None:
+def _unlike(unlike: Facts | None) -> Iterator[str]:
+    if unlike is None:
         yield (
             "Whether this log is like the one that the model learnt from was not checked; --learnt-from with that log "
             "does."
         )
+    elif unlike["features"]:
+        yield (
+            f"This log is not like the one that the model learnt from (permutation test, p = {unlike['p_value']:.3f}): "
+            f"{_named([one_line(one) for one in unlike['features']])}."
+        )
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
