@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 _NEEDED = "PRUDENT_NEEDS_CHROMIUM"
 """Set where its absence is a failure: in CI, which installs it."""
@@ -37,13 +37,17 @@ def open_page(browser: Browser) -> Iterator[Open]:
     with ExitStack() as closing:
         wrong: list[str] = []
 
+        def shown(dialog: Dialog) -> None:
+            wrong.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
         def opened(address: str, width: int = 1280, height: int = 900, **options: Any) -> Page:
             context = browser.new_context(viewport={"width": width, "height": height}, **options)
             closing.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(60_000)
             page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-            page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+            page.on("dialog", shown)
             page.on("console", lambda said: wrong.append(said.text) if _is_wrong(said) else None)
             page.on("request", lambda asked: None if _is_own(asked.url, address) else wrong.append(asked.url))
             page.goto(address)

@@ -130,13 +130,14 @@ def _require_text(cell: object) -> None:
             raise InputProblem(f"{cell!r:.80} of a case is no text: send it in UTF-8.") from None
 
 
-def _by_case(allowed: Allowed, cases: int) -> list[Sequence[ActionLabel] | None] | None:
+def _by_case(allowed: Allowed, cases: int) -> list[Any] | None:
     """One list of labels is meant for every case."""
     if allowed is None:
         return None
-    if any(isinstance(entry, list | tuple) or entry is None for entry in allowed):
-        return [entry if entry is None or isinstance(entry, list | tuple) else [entry] for entry in allowed]
-    return [list(allowed)] * cases  # type: ignore[arg-type]
+    labels = [entry for entry in allowed if isinstance(entry, str | int | float)]
+    if len(labels) == len(allowed):
+        return [labels] * cases
+    return [[entry] if isinstance(entry, str | int | float) else entry and [*entry] for entry in allowed]
 
 
 def _usual_cell(column: Any) -> Cell:

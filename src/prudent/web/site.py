@@ -201,7 +201,8 @@ class Site:
         given = fields.get("before")
         if not isinstance(given, str) or not given:
             return None
-        then = self.filled(FormData(parse_qsl(given, keep_blank_values=True, max_num_fields=MOST_FIELDS)))
+        pairs: list[tuple[str, str | UploadFile]] = [*parse_qsl(given, keep_blank_values=True)]
+        then = self.filled(FormData(pairs))
         changed = self._differences(then, filled)
         if not changed:
             return None

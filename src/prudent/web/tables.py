@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import polars as pl
 from fastapi import APIRouter, File, Form, UploadFile
+from starlette.datastructures import UploadFile as Uploaded
 from starlette.responses import Response
 
 from prudent.decide import ADVICE_COLUMNS, STRATEGY_NAMES, advice_table, kept_columns
@@ -97,7 +98,7 @@ def table_router(answering: Answering) -> APIRouter:
     return router
 
 
-async def advised_table(answering: Answering, file: UploadFile, asked: Asked) -> Response:
+async def advised_table(answering: Answering, file: Uploaded, asked: Asked) -> Response:
     """The advice for an uploaded table, to be saved as a file."""
     ending = _ending(file.filename or "")
     format = asked.format or {"pq": "parquet"}.get(ending[1:], ending[1:])
