@@ -24,6 +24,7 @@ from prudent.reporting.chosen_cases import chosen_rows
 from prudent.reporting.filled_gaps import HIDDEN, filled_gaps, hidden_cells
 from prudent.reporting.limits import limits
 from prudent.reporting.policy_values import judged
+from prudent.reporting.report import _of_the_fit
 from prudent.rivals import USUAL
 from prudent.worlds import DosingWorld
 
@@ -261,6 +262,13 @@ def test_rows_of_the_fit_are_refused_and_no_outcomes_are_a_sentence(model, polic
         make_report(model, model.read(visits()), policies, settings=SETTINGS)
     with pytest.raises(InputProblem, match="'hopeful'"):
         make_report(model, model.read(visits(20, seed=3)), policies, recommended="hopeful")
+
+
+def test_rivals_learn_from_no_row_that_was_held_out(model, later):
+    both = model.read(pd.concat([visits(), visits(120, seed=7)], ignore_index=True))
+    assert len(_of_the_fit(model, both)) == 200
+    with pytest.raises(InputProblem, match="--learnt-from"):
+        _of_the_fit(model, later)
 
 
 def test_some_rows_of_the_fit_and_another_ward_are_said(model, policies):

@@ -91,7 +91,7 @@ def make_report(
     log: held-out decisions, read with `model.read(frame)`; where most rows are those of the fit it is refused.
     policies: by name, all of this model; by default the one of the highest expected reward. recommended: the name of
     the one that the report is about, by default the first. past: the log that the model was fitted on, for rivals to
-    learn from.
+    learn from; rows that were held out of the fit are left out.
     """
     check("make_report", _RULES, locals())
     policies = dict(policies or {"expected": model.policy(MaximumExpectedReward())})
@@ -99,6 +99,7 @@ def make_report(
     if recommended not in policies:
         raise InputProblem(f"There is no policy '{recommended}' to report on; there are {', '.join(policies)}.")
     policy, seed, whole = policies[recommended], settings.seed, log
+    past = None if past is None else _of_the_fit(model, past)
     log, labels = _at_most(log, settings)
     below = _threshold(log) if settings.below is None else settings.below
     evaluation, values = judged(
@@ -132,6 +133,18 @@ def _frontier(model: Fitted, log: Log, policy: Policy, below: float) -> dict[str
     """With the policy's own options, so that its strategy is among the points."""
     options = {"doubt": policy.doubt, "noise": policy.noise, "costs": policy.costs, "support": policy.support}
     return frontier(model, log, below=below, completions=policy.completions, seed=policy.seed, **options).to_dict()
+
+
+def _of_the_fit(model: Fitted, past: Log) -> Log:
+    """The rows that the model was fitted on: others may be those that policies are judged by."""
+    past = past.take(past.rewarded)
+    fitted = np.isin(past.fingerprints(), model.fingerprints)
+    if not fitted.any():
+        raise InputProblem(
+            "The log given as the one of the fit (--learnt-from) has no row that the model was fitted on; name that "
+            "log, or leave it out."
+        )
+    return past.take(fitted)
 
 
 def _at_most(log: Log, settings: ReportSettings) -> tuple[Log, list[str | None] | None]:
