@@ -76,7 +76,7 @@ CHANGES = {
     "a number that varies half as much again": Change(_moved(0, 1.5), column=NUMBER),
     "a number empty in 52 % of rows instead of 40 %": Change(_every(5, NUMBER, None), column=NUMBER),
     "a category never seen in 3 % of rows": Change(_every(33, CATEGORY, "never seen"), column=CATEGORY),
-    "outcomes half a standard deviation worse": Change(outcomes=lambda noise: noise - 0.5),
+    "outcomes worse by a standard deviation of their noise": Change(outcomes=lambda noise: noise - 1),
     "outcomes that scatter half as much again": Change(outcomes=lambda noise: 1.5 * noise),
 }
 
@@ -123,7 +123,7 @@ BENCHMARK = Benchmark("drift", {"drift": drift_table})
 def main() -> None:
     parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--journals", type=int, default=500)
-    parser.add_argument("--changed", type=int, default=60)
+    parser.add_argument("--changed", type=int, default=40)
     options = parser.parse_args()
     start = time.perf_counter()
     past = WORLD.sample(ROWS, seed=1).frame()

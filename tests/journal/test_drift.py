@@ -17,7 +17,8 @@ from prudent import InputProblem, load
 from prudent.command_line import main
 from prudent.journal import Drift, Entry, Journal, Recorded, WatchOptions, hash_of, watch
 from prudent.journal.drift.two_samples import adjusted, farther_than, mixes_differ, share_above
-from prudent.models import Reference
+from prudent.models import ColumnCounts, Reference
+from prudent.table import Column
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF = 150
@@ -102,7 +103,7 @@ LATE = (np.arange(ROWS) >= HALF).astype(float)
 @pytest.mark.parametrize(
     ("options", "subject"),
     [
-        ({"off": 0.6}, "outcomes against predictions"),
+        ({"off": 0.7}, "outcomes against predictions"),
         ({"spread": 1.8}, "outcomes outside their ranges"),
         ({"off": 0.8 * LATE}, "prediction errors"),
     ],
@@ -158,6 +159,10 @@ def test_counts_are_saved_and_a_model_without_them_still_loads(fitted: Any, tmp_
     replace(fitted, reference=None).save(tmp_path / "old")
     with pytest.raises(InputProblem, match="fit it again"):
         watch(served(visits(40, seed=7)), load(tmp_path / "old"))
+    numbers = np.concatenate([np.zeros(990), np.arange(1, 11)])
+    for values in (numbers, numbers % 4, random_numbers := np.random.default_rng(0).normal(size=1000)):
+        assert min(ColumnCounts.of(Column("x", "real"), values, np.ones(1000, bool)).bins) >= 20
+    assert len(ColumnCounts.of(Column("x", "real"), random_numbers, np.ones(1000, bool)).bins) == 20
     for damage in ({"rows": 3}, {"columns": ()}):
         broken = Reference(**{**vars(fitted.reference), **damage})
         replace(fitted, reference=broken).save(tmp_path / "broken")

@@ -100,4 +100,14 @@ def _edges(values: np.ndarray) -> tuple[float, ...]:
     changes = np.flatnonzero(np.diff(ordered) > 0)  # the last row of each value
     wanted = len(ordered) * np.arange(1, bins) / bins - 1
     at = np.unique(changes[np.abs(changes[:, None] - wanted).argmin(axis=0)]) if len(changes) else changes
+    at = np.array(_far_apart(at.tolist(), len(ordered)), dtype=int)
     return tuple(map(float, (ordered[at] + ordered[at + 1]) / 2))
+
+
+def _far_apart(lasts: list[int], rows: int) -> list[int]:
+    """The last rows of bins, without those that would leave a bin with too few."""
+    kept: list[int] = []
+    for last in lasts:
+        if last - (kept[-1] if kept else -1) >= ROWS_PER_BIN and rows - 1 - last >= ROWS_PER_BIN:
+            kept.append(last)
+    return kept

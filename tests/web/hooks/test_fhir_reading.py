@@ -145,6 +145,7 @@ ABSENT = {"dataAbsentReason": {"text": "unknown"}}
         ("lactate", bundle(observation()), (2.5, False)),
         ("lactate", observation(), (2.5, False)),
         ("lactate", bundle(EARLIER, observation(1), LATER), (2.5, False)),
+        ("lactate", bundle(observation(1, **quantity(3.0)), observation(1)), (3.0, False)),  # the newest comes first
         ("lactate", bundle(observation(code="32693-4")), (2.5, False)),
         ("lactate", bundle(observation(**quantity(18.0, "mg/dL"))), (1.998, False)),
         ("lactate", bundle(observation(**quantity(18.0, "mg/L"))), (None, True)),

@@ -167,7 +167,8 @@ def _result(source: ObservationSource, request: Request, prefetched: Any) -> Cel
         return Cell(None, "a result that was sent is of another patient." if len(own) < len(found) else "")
     # in the order of time; without one, in that of the query, which is newest first
     earliest = datetime.min.replace(tzinfo=UTC)
-    ordered = sorted(reversed(recent), key=lambda one: _time(one, "Observation") or earliest)
+    oldest_first = recent[::-1]
+    ordered = sorted(oldest_first, key=lambda one: _time(one, "Observation") or earliest)
     read = [_value(part, source) for part in (_part(one, source) for one in ordered) if _has_value(part)]
     if not read:
         return Cell(None)

@@ -78,8 +78,8 @@ class PatientSource:
         labels = Labels.read(section, column)
         if what == "gender" and not labels.by_code and not {"male", "female"} <= set(column.categories):
             section.fail(
-                f"FHIR says 'male', 'female', 'other' or 'unknown', and the column holds {column.description}; say which "
-                f"is which, as in values = {{ female = '…', male = '…' }}."
+                f"FHIR says 'male', 'female', 'other' or 'unknown', and the column holds {column.description}; say "
+                f"which is which, as in values = {{ female = '…', male = '…' }}."
             )
         return PatientSource(column, what, unit, labels)
 
