@@ -181,8 +181,9 @@ BENCHMARK = Benchmark("web", {"web": web_table, "web load": load_table})
 def main() -> None:
     parser = BENCHMARK.parser(__doc__)
     parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--only", nargs="+", choices=LOGS, default=[*LOGS], metavar="LOG")
     options = parser.parse_args()
-    logs = {name: of_log(shape, rows, options.requests) for name, (shape, rows) in LOGS.items()}
+    logs = {name: of_log(shape, rows, options.requests) for name, (shape, rows) in LOGS.items() if name in options.only}
     machine = {"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[1]}
     BENCHMARK.store({**machine, "logs": logs}, options.out)
 
