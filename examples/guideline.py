@@ -28,6 +28,6 @@ def compared(place: str) -> Evaluation:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Compare a learnt policy with a guideline.")
     parser.add_argument("log", help="the trial's table")
     print(compared(parser.parse_args().log))

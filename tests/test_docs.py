@@ -4,8 +4,8 @@ import re
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -52,13 +52,24 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
 def test_commands_on_the_pages_have_the_arguments_and_options_of_the_command_line(page, line):
-    command, context = typer.main.get_command(commands.app), None
-    words = shlex.split(line, comments=True)
-    assert words.pop(0) == "prudent"
-    while isinstance(command, click.Group):
-        context = click.Context(command, context)
+    parse(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["prudent fit log.csv --aktion dose", "prudent recommend", "prudent journal eksport j"]
+)
+def test_a_command_that_does_not_exist_would_be_noticed(line):
+    with pytest.raises(Exception, match=r"(?i)no such|missing|eksport"):
+        parse(line)
+
+
+def parse(line: str) -> None:
+    """As the command line does, which refuses what it does not know; nothing is run."""
+    command: Any = typer.main.get_command(commands.app)
+    words = shlex.split(line, comments=True)[1:]
+    while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
-    command.make_context(command.name, words, parent=context)  # refuses what it does not know
+    command.make_context(command.name, words)
 
 
 def test_pages_link_to_pages_that_exist():

@@ -60,7 +60,7 @@ def _contents(document: str, to: Link) -> Iterator[Node]:
     for section, pages in CONTENTS.items():
         listed = [(title, place_of(name), name == document) for title, name in pages]
         if section == "Evidence":
-            listed = [(title, *rest) for title, *rest in listed if "every row" not in title or rest[1]]
+            listed = [one for one in listed if "every row" not in one[0] or one[2]]
         if section == "Project":
             listed.insert(0, (*reference, False))
         yield htpy.h2[section]
