@@ -169,7 +169,7 @@ class Picture:
 
     def svg(self) -> str:
         """One self-contained SVG: no scripts, no fonts and nothing else from outside."""
-        return self._svg(' style="max-width:100%;height:auto"', f"<style>{_dark(self._colours())}</style>\n")
+        return self._svg('style="max-width:100%;height:auto" ', f"<style>{_dark(self._colours())}</style>\n")
 
     def bare_svg(self) -> str:
         """The same without styles of its own, for pages that have those of `picture_style` and allow no others."""
@@ -182,7 +182,7 @@ class Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="prudent-picture" role="img" '
             f'aria-label="{xml_text(self.title)}" viewBox="0 0 {_number(self.width)} {_number(self.height)}" '
             f'width="{_number(self.width)}" height="{_number(self.height)}" '
-            f'font-family="{FONT}"{style}>\n'
+            f'{style}font-family="{FONT}">\n'
             f"<title>{xml_text(self.title)}</title>{described}\n{style_sheet}"
             f"{Area(Box(0, 0, self.width, self.height), PAPER, rounded=6).svg()}\n{body}\n</svg>\n"
         )
