@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -304,15 +304,15 @@ def server(service: Service, tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz").status_code == 200
-    except httpx.TransportError:
+        return httpx2.get(f"{url}/healthz").status_code == 200
+    except httpx2.TransportError:
         return False
 
 
 def test_a_hospital_asks_a_real_server(server: tuple[str, Path]):
     url, folder = server
     today = json.loads(json.dumps(REQUEST).replace("2026-03-01T07:30:00+01:00", datetime.now(UTC).isoformat()))
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx2.Client(base_url=url, timeout=60) as client:
         (described,) = client.get("/cds-services").json()["services"]
         assert set(REQUEST["prefetch"]) == set(described["prefetch"])
         card = only_card(client.post(f"/cds-services/{described['id']}", json=today))
