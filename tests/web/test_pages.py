@@ -26,7 +26,8 @@ def hostile(service: Service) -> Service:
     columns[3] = replace(columns[3], name=f"{QUOTED} 3", categories=(EVIL, QUOTED, "javascript:alert(1)"))
     roles = replace(fitted.roles, action=f"{EVIL} act", reward=f"{EVIL} out")
     labels = (f"{EVIL} 1", QUOTED, "javascript:alert(2)")
-    return Service(replace(fitted, schema=Schema(tuple(columns)), action_labels=labels, roles=roles), EVIL)
+    named = replace(fitted, schema=Schema(tuple(columns)), action_labels=labels, roles=roles)
+    return Service(named, EVIL, units={columns[0].name: EVIL})
 
 
 def assert_harmless(page: str) -> None:
@@ -35,6 +36,18 @@ def assert_harmless(page: str) -> None:
     assert "img" not in tags
     assert not re.search(r"<[^>]*\son[a-z]+\s*=", re.sub(r'"[^"]*"', '""', page))
     assert not re.search(r"""(href|src|action)=["']\s*javascript:""", page)
+
+
+def test_units_stand_beside_their_fields(service: Service):
+    units = {"pressure": "mmHg"}
+    app = create_app(Service(service.fitted, units=units))
+    with TestClient(app, base_url=HERE) as client:
+        assert re.search(r"to \S+ mmHg in the log", client.get("/").text)
+        assert "mmHg" in client.get("/model").text
+        told = {column["name"]: column["unit"] for column in client.get("/api/model").json()["columns"]}
+    assert told == dict.fromkeys(service.fitted.schema.names) | units
+    with pytest.raises(prudent.InputProblem, match="'presure'"):
+        Service(service.fitted, units={"presure": "mmHg"})
 
 
 @pytest.mark.parametrize("path", ["/", "/table", "/model"])

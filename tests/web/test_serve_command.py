@@ -22,6 +22,7 @@ def no_token(monkeypatch: pytest.MonkeyPatch):
         (["--host", "0.0.0.0"], ["0.0.0.0", "--token-file", "--without-token"]),
         (["--token-file", "none"], ["'none'"]),
         (["--certificate", "c.pem"], ["--certificate", "--key"]),
+        (["--unit", "age"], ["--unit", "'age'"]),
         (["--host", "nowhere.invalid", "--without-token"], ["nowhere.invalid", "--host"]),
     ],
 )

@@ -999,6 +999,12 @@ def serve(
             "columns.",
         ),
     ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL=UNIT", help="The unit of a column, shown beside its field, as age=years. Repeatable."
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Serve https, with this certificate (PEM) and --key.")
     ] = None,
@@ -1012,14 +1018,14 @@ def serve(
 ) -> None:
     """Answer in a web page and as a JSON API, on this machine only by default.
 
-    Needs the extra 'web': pip install 'prudent[web]'. Nothing is loaded from elsewhere, and nothing is sent there.
+    Needs the extra 'web': pip install 'prudent\\[web]'. Nothing is loaded from elsewhere, and nothing is sent there.
     """
     from prudent.command_line.serving import serve_model
 
     limits = {"rows": most_rows, "table": most_megabytes * 2**20, "seconds": seconds}
     places = {"token_file": token_file, "journal": journal, "guarantee": guarantee, "certificate": certificate}
     options = {"hosts": tuple(allow_host or ()), "confidence": confidence, "warm_up": warm_up, "key": key}
-    options |= {"cds_hooks": cds_hooks}
+    options |= {"cds_hooks": cds_hooks, "units": tuple(unit or ())}
     serve_model(limits, model=model, host=host, port=port, without_token=without_token, **places, **options)
 
 

@@ -14,7 +14,6 @@ from prudent.errors import InputProblem
 from prudent.show import plain_types
 from prudent.web.answering import Answering
 from prudent.web.choices import CAUTION, Choice
-from prudent.web.columns import column_facts
 from prudent.web.limits import require_few
 from prudent.web.service import plain_cell
 
@@ -176,10 +175,7 @@ def api_router(answering: Answering) -> APIRouter:
     async def model() -> dict[str, Any]:
         """What the model was learnt from, its columns and actions, and the steps of caution that the page offers."""
         steps = [{"name": step.name, "does": step.sentence, **plain_types(step.choice)} for step in CAUTION]
-        facts = {
-            **service.fitted.summary(),
-            "columns": [column_facts(column) for column in service.fitted.schema.columns],
-        }
+        facts = {**service.fitted.summary(), "columns": service.columns}
         return plain_types(
             {
                 "model_hash": service.model,

@@ -75,7 +75,7 @@ def create_app(
     app.state.answering = answering
     app.include_router(api_router(answering))
     app.include_router(table_router(answering))
-    describe_model(app, service.fitted)
+    describe_model(app, service)
     app.include_router(site_router(answering, access))
     for router in extra_routers:
         app.include_router(router)

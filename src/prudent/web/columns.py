@@ -5,13 +5,14 @@ from typing import Any
 from prudent.table import Column
 
 
-def column_facts(column: Column) -> dict[str, Any]:
+def column_facts(column: Column, unit: str | None = None) -> dict[str, Any]:
     """low, high: of the log, or the bounds; dates as ISO text. levels: of a column with labels, in order."""
     labelled = bool(column.categories)
     numbers = column.kind != "date"
     return {
         "name": column.name,
         "kind": column.kind,
+        "unit": unit,
         "levels": [*column.categories] if labelled else None,
         "low": None if labelled else column.low if numbers else column.shown(column.low),
         "high": None if labelled else column.high if numbers else column.shown(column.high),

@@ -4,21 +4,20 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from prudent.models import Fitted
-from prudent.web.columns import column_facts
+from prudent.web.service import Service
 
 CASE = {"$ref": "#/components/schemas/Case"}
 CELL = {"type": ["string", "number", "boolean", "null"]}
 
 
-def describe_model(app: FastAPI, fitted: Fitted) -> None:
+def describe_model(app: FastAPI, service: Service) -> None:
     """Have the application describe what cases of this model look like."""
-    plain = app.openapi
+    plain, fitted = app.openapi, service.fitted
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
             schemas = plain()["components"]["schemas"]
-            schemas["Case"] = _case(fitted)
+            schemas["Case"] = _case(service)
             asked, why = schemas["Asked"], schemas["AskedWhy"]
             several = {"type": "array", "items": CASE, "minItems": 1, "description": "Several cases"}
             asked["properties"] |= {"case": CASE, "cases": several}
@@ -34,8 +33,8 @@ def describe_model(app: FastAPI, fitted: Fitted) -> None:
     app.openapi = described
 
 
-def _case(fitted: Fitted) -> dict[str, Any]:
-    columns = {column.name: _cell(column_facts(column)) for column in fitted.schema.columns}
+def _case(service: Service) -> dict[str, Any]:
+    columns = {column["name"]: _cell(column) for column in service.columns}
     words = "What is known, by column; one that is left out, or null, is a gap. Other names are ignored, with a note."
     facts = {"title": "Case", "type": "object", "description": words}
     return {**facts, "properties": columns, "additionalProperties": CELL}
@@ -43,7 +42,8 @@ def _case(fitted: Fitted) -> dict[str, Any]:
 
 def _cell(column: dict[str, Any]) -> dict[str, Any]:
     """What the log has, or anything else, which is a gap or kept, and flagged."""
-    words = f"{column['kind']}; in the log: {column['shows']}"
+    unit = f" in {column['unit']}" if column["unit"] else ""
+    words = f"{column['kind']}{unit}; in the log: {column['shows']}"
     usual: dict[str, Any] = {"type": "number", "minimum": column["low"], "maximum": column["high"]}
     if column["levels"] is not None:
         usual = {"enum": column["levels"]}

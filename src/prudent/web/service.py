@@ -16,6 +16,7 @@ from prudent.networks import release_programs
 from prudent.promise import Guarantee, guarantee
 from prudent.table import ActionLabel, Log, did_you_mean
 from prudent.web.choices import CAUTION, Choice
+from prudent.web.columns import column_facts
 
 MOST_POLICIES = 64
 """Kept ready; beyond that, those that were not used for longest go."""
@@ -33,11 +34,19 @@ class Service:
     """Thread-safe: any number of threads may ask at once.
 
     model: the hash of the model's folder, which journals name. later: decisions that the model has not seen, for a
-    guaranteed bound on every recommended action.
+    guaranteed bound on every recommended action. units: of columns, to be shown beside their fields.
     """
 
-    def __init__(self, fitted: Fitted, model: str = "", later: Log | None = None, confidence: float = 0.95):
+    def __init__(
+        self,
+        fitted: Fitted,
+        model: str = "",
+        later: Log | None = None,
+        confidence: float = 0.95,
+        units: Mapping[str, str] | None = None,
+    ):
         self.fitted, self.model = fitted, model
+        self.columns = _columns(fitted, {} if units is None else units)
         self._later, self._confidence = later, confidence
         self._policies: OrderedDict[Choice, tuple[Policy, Guarantee | None]] = OrderedDict()
         self._lock = threading.Lock()
@@ -110,6 +119,15 @@ class Service:
             for name in case
             if name not in known
         ]
+
+
+def _columns(fitted: Fitted, units: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The columns as a form asks for them."""
+    names = fitted.schema.names
+    for name in units:
+        if name not in names:
+            raise InputProblem(f"The unit of '{name}' is of no column of the model. {did_you_mean(name, names)}")
+    return [column_facts(column, units.get(column.name)) for column in fitted.schema.columns]
 
 
 def plain_cell(cell: Cell) -> Cell:

@@ -47,6 +47,7 @@ class Serving:
     warm_up: bool = True
     limits: Limits = field(default_factory=Limits)
     cds_hooks: Path | None = None
+    units: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
@@ -82,7 +83,8 @@ class Serving:
 def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
     """Load the model, warm it up, and answer until the process is told to stop."""
     console = PlainConsole(stderr=True)
-    access = serving.access()  # before anything is loaded, so that a wrong option is reported at once
+    # before anything is loaded, so that a wrong option is reported at once
+    access, units = serving.access(), _units(serving.units)
     if (serving.certificate is None) != (serving.key is None):
         raise InputProblem("--certificate and --key belong together; give both, or neither.")
     bound = _bound(serving)
@@ -92,7 +94,7 @@ def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
         if serving.guarantee is not None:
             frame, _ = read_with_notes(serving.guarantee, TextFormat(), Faithful(fitted.text_columns))
             later: Log | None = fitted.read(frame)
-        service = Service(fitted, hash_of(serving.model), later, serving.confidence)
+        service = Service(fitted, hash_of(serving.model), later, serving.confidence, units)
         mapping = None if serving.cds_hooks is None else _mapping(serving.cds_hooks, fitted, console)
         choice = None if mapping is None else Choice(**mapping.strategy)
         if choice is not None:
@@ -116,6 +118,16 @@ def serve(serving: Serving, extra_routers: Sequence[APIRouter] = ()) -> None:
         _run(app, serving, bound)
     finally:
         bound.close()
+
+
+def _units(given: Sequence[str]) -> dict[str, str]:
+    units = {}
+    for text in given:
+        name, mark, unit = (part.strip() for part in text.partition("="))
+        if not (name and mark and unit):
+            raise InputProblem(f"--unit COL=UNIT is a column and its unit, such as age=years. Got '{text}' instead.")
+        units[name] = unit
+    return units
 
 
 def _mapping(path: Path, fitted: Fitted, console: PlainConsole) -> HookMapping:

@@ -18,7 +18,6 @@ from prudent.show import one_line, page_style, picture_style
 from prudent.table import label_text
 from prudent.web.answering import Answering
 from prudent.web.choices import CAUTION, Choice
-from prudent.web.columns import column_facts
 from prudent.web.pages.answer import Before, answer
 from prudent.web.pages.case_form import Filled, case_form
 from prudent.web.pages.layout import Subject, problem_box, whole_page
@@ -128,7 +127,7 @@ class Site:
         self._answering, self._leave = answering, leave
         fitted = answering.service.fitted
         self._actions = [label_text(label) for label in fitted.action_labels]
-        self._columns = [column_facts(column) for column in fitted.schema.columns]
+        self._columns = answering.service.columns
         self._subject = Subject(fitted.roles.action, fitted.roles.reward, fitted.minimize)
         self.facts: Mapping[str, Any] = {
             **fitted.summary(),

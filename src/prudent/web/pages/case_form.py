@@ -98,8 +98,11 @@ def _hint(column: Mapping[str, Any]) -> str:
     if column["levels"] is not None:
         return ""
     whole = "whole, " if column["whole"] and column["kind"] != "date" else ""
+    unit = f" {one_line(column['unit'])}" if column["unit"] else ""
     low, high = (end if isinstance(end, str) else significant(end) for end in (column["low"], column["high"]))
-    return f"between {low} and {high}" if column["kind"] == "bounded" else f"{whole}{low} to {high} in the log"
+    return (
+        f"between {low} and {high}{unit}" if column["kind"] == "bounded" else f"{whole}{low} to {high}{unit} in the log"
+    )
 
 
 def _control(name: str, column: Mapping[str, Any], text: str, described: str | None) -> Node:

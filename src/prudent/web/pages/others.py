@@ -72,13 +72,16 @@ def model_page(facts: Mapping[str, Any]) -> Node:
         ("made by", f"prudent {facts['prudent']}"),
         ("fingerprint", htpy.code[facts["model_hash"] or "none"]),
     ]
-    rows = [(one_line(one["name"]), one["kind"], one_line(one["shows"])) for one in facts["columns"]]
+    rows = [
+        (one_line(one["name"]), one["kind"], one_line(one["unit"] or ""), one_line(one["shows"]))
+        for one in facts["columns"]
+    ]
     return htpy.article(".card")[
         htpy.h1["The model"],
         htpy.dl(".facts")[(htpy.div[htpy.dt[name], htpy.dd[value]] for name, value in known)],
         _list("What fitting decided", report["choices"]),
         _list("What to know before trusting it", report["notes"]),
-        htpy.section[htpy.h2["Columns"], table(["column", "kind", "in the log"], rows)],
+        htpy.section[htpy.h2["Columns"], table(["column", "kind", "unit", "in the log"], rows)],
         htpy.section[
             htpy.h2["For programs"],
             htpy.p["The same answers as JSON, described at ", htpy.a(href="openapi.json")["openapi.json"], "."],
