@@ -50,6 +50,16 @@ def test_units_stand_beside_their_fields(service: Service):
         Service(service.fitted, units={"presure": "mmHg"})
 
 
+def test_a_guarantee_is_told_where_there_are_later_decisions(service: Service, frame: Any):
+    later = service.fitted.read(frame.assign(pressure=frame["pressure"] + 0.01))  # rows that the fit has not seen
+    app = create_app(Service(service.fitted, later=later, confidence=0.8))
+    with TestClient(app, base_url=HERE) as client:
+        advice = client.post("/api/recommend", json={"case": {"pressure": 1.0}}).json()["advice"][0]
+        assert advice["guaranteed_reward"] < advice["expected_reward"]
+        page = client.post("/answer", data={"x0": "1"}, headers={"Origin": HERE}).text
+    assert "guaranteed, 80%" in page
+
+
 @pytest.mark.parametrize("path", ["/", "/table", "/model"])
 def test_names_and_labels_are_text_on_every_page(hostile: Service, path: str):
     with TestClient(create_app(hostile), base_url=HERE) as client:
