@@ -1,7 +1,7 @@
 """Pricing: records completed and every action priced on each completion, in chunks of fixed size."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,20 @@ class Pricing:
         """Whether densities are computed for some of the completions only."""
         drawn = isinstance(self.model, HasDraws) and not isinstance(self.model, HasTypes)
         return drawn and not (self.every_density or self.searched or self.literal)
+
+    @cached_property
+    def _variants(self) -> "dict[tuple[int, bool], Pricing]":
+        return {}
+
+    def variant(self, completions: int | None = None, every_density: bool | None = None) -> "Pricing":
+        """The same but for these; kept, since what depends on it takes longer to make than one case to price."""
+        chosen = (
+            self.completions if completions is None else completions,
+            self.every_density if every_density is None else every_density,
+        )
+        if chosen not in self._variants:
+            self._variants[chosen] = replace(self, completions=chosen[0], every_density=chosen[1])
+        return self._variants[chosen]
 
     @cached_property
     def _cells(self) -> MovableCells:

@@ -1,7 +1,6 @@
 """Many readers of the same price tables: what they complete, price or search for alike is done once for all of them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import jax
@@ -35,7 +34,7 @@ def read_together(readers: Sequence[Reader], encoded: Encoded) -> list[list[np.n
         if not all(pricings[number].examined for number in drawn_alike):
             # what one of them needs is there for all
             for number in drawn_alike:
-                pricings[number] = replace(pricings[number], every_density=True)
+                pricings[number] = pricings[number].variant(every_density=True)
         tables_alike = _grouped(drawn_alike, pricings, Pricing.shared_with)
         different = [pricings[numbers[0]] for numbers in tables_alike]
         for chunk in completed_together(different, encoded):

@@ -8,7 +8,7 @@ import numpy as np
 from prudent.decide.explanation.explanation import Change, Measurement
 from prudent.decide.explanation.subject import Subject
 from prudent.decide.measure.value import TurningPoint, turning_points, value_of_measuring
-from prudent.table import LABELLED, Column, Encoded
+from prudent.table import LABELLED, Column
 
 MOST_CHANGES = 5
 
@@ -24,7 +24,7 @@ def changes(subject: Subject) -> tuple[Change, ...]:
     if observed.all() or chooser.strategy.stochastic or subject.chosen != first:
         return ()
     labels, columns = chooser.fitted.action_labels, chooser.fitted.schema.columns
-    points = turning_points(subject, subject.values, observed, scored=subject.scored_alone)
+    points = turning_points(subject, subject.values, observed, scored=subject.scored_alone, valued=subject.valued)
     permitted = [point for point in points if subject.permitted[point.action] and subject.supported.open[point.action]]
     return tuple(
         Change(
@@ -40,8 +40,8 @@ def measurements(subject: Subject) -> tuple[tuple[Measurement, ...], str | None]
         return (), None
     measuring, row = subject.measuring, subject.row
     if measuring is None:
-        alone = Encoded(subject.values[None], subject.observed[None], [""])
-        measuring, row = value_of_measuring(subject, alone, scored=subject.scored_alone), 0
+        known = {"scored": subject.scored_alone, "valued": subject.valued}
+        measuring, row = value_of_measuring(subject, subject.alone, **known), 0
     names = subject.chooser.fitted.schema.names
     gains = [
         Measurement(

@@ -1,14 +1,15 @@
 """The subject of an explanation: one row of an advice, with everything that was known when it was decided."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from prudent.decide.choice import Chooser, Scored
-from prudent.decide.measure.value import Measuring
+from prudent.decide.measure.value import Measuring, Valued, valued_gaps
 from prudent.decide.status import Status
 from prudent.decide.support import Supported
-from prudent.table import ActionLabel
+from prudent.table import ActionLabel, Encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +38,13 @@ class Subject:
     def scored_alone(self) -> Scored:
         """`scored` as that of a table of this one row."""
         return Scored(*(np.asarray(part)[None] for part in self.scored))
+
+    @property
+    def alone(self) -> Encoded:
+        """A table of this one row."""
+        return Encoded(self.values[None], self.observed[None], [""])
+
+    @cached_property
+    def valued(self) -> list[Valued]:
+        """What filling each gap would change: for what to measure and for what would turn the advice."""
+        return list(valued_gaps(self.chooser, self.alone, self.scored_alone))

@@ -1,6 +1,6 @@
 """Which gap is worth filling before deciding, and by how much it would help."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -74,7 +74,7 @@ class _Asked(eqx.Module):
     attributes: Attributes
 
 
-class _Valued(eqx.Module):
+class Valued(eqx.Module):
     """One record, or many with a leading axis: the gains and the draws they were read from."""
 
     gains: Gains
@@ -91,7 +91,12 @@ class Asks(Protocol):
 
 
 def value_of_measuring(
-    policy: Asks, cases: Any, costs: Mapping[str, float] | None = None, *, scored: Scored | None = None
+    policy: Asks,
+    cases: Any,
+    costs: Mapping[str, float] | None = None,
+    *,
+    scored: Scored | None = None,
+    valued: Sequence[Valued] | None = None,
 ) -> Measuring:
     """For every gap of every row: how much better one would do, on average over what may be found, by filling it
     before deciding.
@@ -100,7 +105,8 @@ def value_of_measuring(
     column name. The gain of a `Conservative` policy is in its worst case, that of a `TailAverse` one in the mean of
     its tail, that of any other in expected reward. Prices are what the policy chooses from: net of the costs of
     actions, and of doubt. Actions that are not open to the case (`prudent.decide.Support`) are left out; a floor and
-    permissions do not enter. `scored` is what the policy makes of the cases, where that is known already.
+    permissions do not enter. `scored` is what the policy makes of the cases, and `valued` the gains of
+    all gaps (`valued_gaps`), where these are known already.
     """
     chooser = getattr(policy, "chooser", None)
     require(isinstance(chooser, Chooser), "value_of_measuring", "policy", "be a policy, see model.policy", policy)
@@ -111,7 +117,7 @@ def value_of_measuring(
     if not len(encoded.flags):
         raise InputProblem("The table of cases has no rows; give at least one case to value measurements for.")
     rows = len(encoded.flags)
-    parts = [part.gains[:3] for part in _valued(chooser, encoded, scored)]
+    parts = [part.gains[:3] for part in valued or valued_gaps(chooser, encoded, scored)]
     expected, worst, by_strategy = (
         np.where(encoded.observed, np.nan, np.concatenate(kind)[:rows].astype(np.float64))
         for kind in zip(*parts, strict=True)
@@ -125,20 +131,23 @@ def value_of_measuring(
 
 
 def turning_points(
-    policy: Asks, values: np.ndarray, observed: np.ndarray, *, scored: Scored | None = None
+    policy: Asks,
+    values: np.ndarray,
+    observed: np.ndarray,
+    *,
+    scored: Scored | None = None,
+    valued: Sequence[Valued] | None = None,
 ) -> tuple[TurningPoint, ...]:
     """What would change the decision about one encoded record, gap by gap, most likely first.
 
     Only gaps that are worth filling are reported, and only findings with a chance of at least a few per cent. Once a
-    gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`; there is also `scored`.
+    gap is filled, a strategy chooses by what its gain is in, see `value_of_measuring`, as for `scored` and `valued`.
     """
     chooser, encoded = policy.chooser, Encoded(np.asarray(values)[None], np.asarray(observed)[None], [""])
     scored = scored or chooser.score(encoded)
     chosen = int(np.argmax(np.where(chooser.supported(encoded).open, scored.scores, -np.inf)[0]))
-    valued = next(iter(_valued(chooser, encoded, scored)))
-    gains, drawn, weights = jax.tree.map(
-        lambda leaf: np.asarray(leaf)[0], (valued.gains, valued.values, valued.weights)
-    )
+    one = next(iter(valued or valued_gaps(chooser, encoded, scored)))
+    gains, drawn, weights = jax.tree.map(lambda leaf: np.asarray(leaf)[0], (one.gains, one.values, one.weights))
     points: list[TurningPoint] = []
     for attribute in np.flatnonzero(~np.asarray(observed) & (gains.strategy > 0)):
         points += _turning(chooser.fitted.schema, int(attribute), drawn[:, attribute], weights, gains.choice[attribute])
@@ -178,13 +187,13 @@ def _by_level(attribute: int, level: np.ndarray, weights: np.ndarray, choice: np
     ]
 
 
-def _valued(chooser: Chooser, encoded: Encoded, scored: Scored | None) -> Iterator[_Valued]:
+def valued_gaps(chooser: Chooser, encoded: Encoded, scored: Scored | None) -> Iterator[Valued]:
     """Gains, chunk by chunk; the last chunk is padded."""
     pricing, strategy, schema = chooser.pricing, chooser.strategy, chooser.fitted.schema
     members = pricing.model.members
     each = -(-max(COMPLETIONS, pricing.completions) // (members * STRATA)) * STRATA
     # candidates from the prior (paper_literal) say nothing about what a gap may hold, so they are never used here
-    wider = replace(pricing, completions=each * members)
+    wider = pricing.variant(completions=each * members)
     asked = _Asked(chooser.caution, strategy, chooser.plausible_set, _attributes(schema))
     searched, is_open = np.full(len(encoded.flags), np.nan, np.float32), chooser.supported(encoded).open
     if pricing.searched and strategy.needs_worst_case:
@@ -210,15 +219,15 @@ def _program(
     is_open: Array,
     costs: Array,
     uniforms: Array,
-) -> _Valued:
-    def one(values: Array, observed: Array, searched: Array, is_open: Array, costs: Array) -> _Valued:
+) -> Valued:
+    def one(values: Array, observed: Array, searched: Array, is_open: Array, costs: Array) -> Valued:
         completions, table = price_draws(model, values, observed, uniforms, False)
         net = asked.caution.net(replace(table, costs=costs))
         # an action that is not open never pays, whatever is found
         prices = jnp.where(is_open[None, :], net.prices, jnp.min(net.prices))
         draws = Draws(completions.values[1:], PriceTable(prices[1:], net.log_weights[1:], net.log_density[1:]))
         gains = record_gains(draws, asked.attributes, asked.strategy, asked.plausible, searched)
-        return _Valued(gains, draws.values, draws.weights)
+        return Valued(gains, draws.values, draws.weights)
 
     return jax.vmap(one)(values, observed, searched, is_open, costs)
 
