@@ -11,6 +11,7 @@ from docs.site.template import page
 
 HERE = Path(__file__).parent
 ELSEWHERE = ("https:", "http:", "mailto:")
+SHOWN = (".svg", ".png", ".html", ".csv", ".toml", ".json", ".py", ".ipynb")
 
 
 def build(folder: Path) -> list[str]:
@@ -61,14 +62,12 @@ def _rendered(document: str) -> Rendered:
 
 def _copy_files(folder: Path) -> None:
     """Whatever lies beside the documents and may be linked to, and the style and the search."""
-    for document in DOCUMENTS:
-        beside = (ROOT / document).parent
-        for kind in ("*.svg", "*.png", "*.html", "*.csv", "*.toml", "*.json", "*.py", "*.ipynb"):
-            found = beside.glob(kind) if document.count("/") else ()
-            for file in [*found, *(beside.glob(f"pictures/{kind}") if document.count("/") else ())]:
-                place = folder / place_of(file.relative_to(ROOT).as_posix())
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, place)
+    folders = {(ROOT / document).parent for document in DOCUMENTS} - {ROOT}
+    for file in (file for beside in folders for file in [*beside.iterdir(), *beside.glob("pictures/*")]):
+        if file.suffix in SHOWN:
+            place = folder / place_of(file.relative_to(ROOT).as_posix())
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
     style = (HERE / "site.css").read_text() + style_of_code(dark=False)
     dark = f"@media screen and (prefers-color-scheme: dark) {{\n{style_of_code(dark=True)}\n}}\n"
     (folder / "site.css").write_text(f"{style}\n{dark}")

@@ -59,8 +59,7 @@ def _contents(document: str, to: Link) -> Iterator[Node]:
     reference = ("API reference", REFERENCE)
     for section, pages in CONTENTS.items():
         listed = [(title, place_of(name), name == document) for title, name in pages]
-        if section == "Evidence":
-            listed = [one for one in listed if "every row" not in one[0] or one[2]]
+        listed = [one for one in listed if "every row" not in one[0] or one[2]]  # long tables, linked from their pages
         if section == "Project":
             listed.insert(0, (*reference, False))
         yield htpy.h2[section]

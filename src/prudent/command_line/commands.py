@@ -112,6 +112,9 @@ Query = Annotated[str | None, typer.Option(metavar="SQL", help="What to select f
 Sheet = Annotated[
     str | None, typer.Option(metavar="NAME", help="The sheet of a workbook. Default: the first that is not empty.")
 ]
+GuaranteeConfidence = Annotated[
+    float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
+]
 Action = Annotated[str, typer.Option(metavar="COL", help="The column with the action that was taken.")]
 Reward = Annotated[
     str,
@@ -531,9 +534,7 @@ def recommend(
             help="Add a lower bound on each reward, from decisions the model has not seen.",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
-    ] = 0.95,
+    confidence: GuaranteeConfidence = 0.95,
     held_out: Annotated[
         Place | None,
         typer.Option(
@@ -988,9 +989,7 @@ def serve(
             help="Add a lower bound on each reward, from decisions the model has not seen; answers take longer.",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="P", help="The share of cases that the guaranteed bound must hold for.")
-    ] = 0.95,
+    confidence: GuaranteeConfidence = 0.95,
     cds_hooks: Annotated[
         Path | None,
         typer.Option(
